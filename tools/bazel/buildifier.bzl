@@ -35,3 +35,7 @@ buildifier_repository = repository_rule(
     implementation = _buildifier_repository_impl,
     environ = ["HOME", "PATH"],
 )
+
+buildifier = module_extension(
+    implementation = lambda module_ctx: buildifier_repository(name = "executorch_backends_buildifier"),
+)

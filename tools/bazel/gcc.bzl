@@ -30,6 +30,8 @@ cc_toolchain_config(
     host_system_name = "local",
     link_flags = [
         "-no-canonical-prefixes",
+        # Libraries that register kernels or delegates are named by no symbol.
+        "-Wl,--no-as-needed",
         "-Wl,-z,relro,-z,now",
         "-pass-exit-codes",
     ],

@@ -23,7 +23,10 @@ class Shard:
 
 def main(arguments: list[str]) -> int:
     if not any(argument.partition("::")[0].endswith(".py") for argument in arguments):
-        print("pytest_main: no test file was given; pytest would collect the whole tree", file=sys.stderr)
+        print(
+            "pytest_main: no test file was given; pytest would collect the whole tree",
+            file=sys.stderr,
+        )
         return 2
     options = ["-p", "no:cacheprovider", "-ra", "--durations=5"]
     plugins: list[object] = []
@@ -35,12 +38,14 @@ def main(arguments: list[str]) -> int:
     if environment.get("TESTBRIDGE_TEST_RUNNER_FAIL_FAST") == "1":
         options.append("--exitfirst")
     if folder := environment.get("TEST_TMPDIR"):
-        options.append(f"--basetemp={os.path.join(folder, 'pytest')}")
+        options.append(f"--basetemp={folder}/pytest")
     sharded = "TEST_TOTAL_SHARDS" in environment
     if sharded:
         with open(environment["TEST_SHARD_STATUS_FILE"], "a"):
             pass
-        plugins.append(Shard(int(environment["TEST_SHARD_INDEX"]), int(environment["TEST_TOTAL_SHARDS"])))
+        plugins.append(
+            Shard(int(environment["TEST_SHARD_INDEX"]), int(environment["TEST_TOTAL_SHARDS"]))
+        )
     code = pytest.main([*options, *arguments], plugins)
     # A shard may be left without a test; a whole target may not.
     if code == pytest.ExitCode.NO_TESTS_COLLECTED and sharded:

@@ -93,8 +93,6 @@ cc_library(
 
 cc_library(
     name = "executorch_kernels",
-    # Kernels register themselves when they are loaded; nothing names their symbols.
-    linkopts = ["-Wl,--no-as-needed"],
     deps = [
         ":executorch_cc",
         ":libexecutorch_kernels_optimized",

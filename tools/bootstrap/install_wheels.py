@@ -52,7 +52,11 @@ class Pip:
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
         return subprocess.run(
-            [*command, *arguments], env=self.environment, text=True, capture_output=True, check=False
+            [*command, *arguments],
+            env=self.environment,
+            text=True,
+            capture_output=True,
+            check=False,
         )
 
     def offers_torch_of(self, lock: pathlib.Path) -> bool:
@@ -123,7 +127,10 @@ def main() -> int:
     parser.add_argument("--choose", default="auto")
     parser.add_argument("--pip", help="a wheel of pip, for a Python without one")
     arguments = parser.parse_args()
-    locks = {name: pathlib.Path(path) for name, _, path in (item.partition("=") for item in arguments.lock)}
+    locks = {
+        name: pathlib.Path(path)
+        for name, _, path in (item.partition("=") for item in arguments.lock)
+    }
     pip = Pip(arguments.pip)
     try:
         choice = arguments.choose
