@@ -190,8 +190,8 @@ bool Envelope::parse(const void* data, size_t size, Verify verify, Envelope* out
     sections.push_back(section);
   }
   if (end != size) {
-    return fail(error, "the last section ends at byte " + number(end) + "; the payload at " +
-                           number(size));
+    return fail(
+        error, "the last section ends at byte " + number(end) + "; the payload at " + number(size));
   }
 
   for (size_t i = 0; i < count; ++i) {

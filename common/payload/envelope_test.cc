@@ -104,8 +104,8 @@ TEST(Envelope, ReadsFromAnyAddress) {
     shifted.insert(shifted.end(), golden().begin(), golden().end());
     Envelope envelope;
     std::string error;
-    EXPECT_TRUE(Envelope::parse(shifted.data() + shift, golden().size(), Verify::kFull, &envelope,
-                                &error))
+    EXPECT_TRUE(
+        Envelope::parse(shifted.data() + shift, golden().size(), Verify::kFull, &envelope, &error))
         << error;
   }
 }
@@ -160,8 +160,7 @@ struct Mutation {
 
 TEST(Envelope, NamesBothValuesWhenTheHeaderIsWrong) {
   const Mutation mutations[] = {
-      {0, 8, 0x0807060504030201,
-       "magic 01 02 03 04 05 06 07 08; expected 89 45 54 42 0d 0a 1a 0a"},
+      {0, 8, 0x0807060504030201, "magic 01 02 03 04 05 06 07 08; expected 89 45 54 42 0d 0a 1a 0a"},
       {8, 4, 2,
        "version 2; this reader knows version 1: lower the model again, or update the runtime"},
       {8, 4, 0,
@@ -190,7 +189,8 @@ TEST(Envelope, NamesBothValuesWhenTheTableIsWrong) {
       {entry(0) + 24, 8, 385, "section 'target' starts at byte 385; expected a multiple of 64"},
       {entry(3) + 24, 8, 4096,
        "section 'a_name_of_24_characters!' starts at byte 4096; what precedes it ends at 4196"},
-      {entry(2) + 24, 8, 4160, "section 'weights' starts at byte 4160; expected a multiple of 4096"},
+      {entry(2) + 24, 8, 4160,
+       "section 'weights' starts at byte 4160; expected a multiple of 4096"},
       {entry(2) + 24, 8, kHuge - 4095,
        "section 'weights' has 100 bytes at byte 18446744073709547520; the payload has 4227"},
       {entry(0) + 24, 8, kHuge - 63,
@@ -207,7 +207,8 @@ TEST(Envelope, NamesBothValuesWhenTheTableIsWrong) {
       {entry(1) + 40, 4, 2, "section 'empty' has flags 2; version 1 knows 1 only"},
       {entry(1) + 44, 4, 9, "section 'empty' has 9 in its reserved field; expected 0"},
       {entry(1) + 40, 4, 1, "section 'empty' starts at byte 448; expected a multiple of 4096"},
-      {entry(1), 8, 0x0000746567726174 /* "target" */, "section 'target' occurs twice; expected once"},
+      {entry(1), 8, 0x0000746567726174 /* "target" */,
+       "section 'target' occurs twice; expected once"},
       {entry(1), 8, 0,
        "section 1 is called 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 "
        "00; expected printable ASCII and then zeros"},
@@ -241,7 +242,8 @@ TEST(Envelope, NamesBothChecksums) {
 // its sections inside the payload (parses() looks at both).
 TEST(Envelope, SurvivesRandomTables) {
   std::mt19937_64 random(3);
-  const uint64_t interesting[] = {0, 1, 64, 384, 4096, 4227, 1ull << 32, 1ull << 63, ~0ull, ~0ull - 63};
+  const uint64_t interesting[] = {0,    1,          64,         384,   4096,
+                                  4227, 1ull << 32, 1ull << 63, ~0ull, ~0ull - 63};
   size_t accepted = 0;
   for (int round = 0; round < 20'000; ++round) {
     Bytes bytes = golden();
