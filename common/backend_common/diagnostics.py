@@ -17,6 +17,11 @@ _FRAME = re.compile(
 )
 
 
+def library_frame(file_name: str) -> bool:
+    """Whether a frame of this file is not the user's code."""
+    return _LIBRARY.search(file_name) is not None
+
+
 def source_line(node: Any) -> str:
     """`policy.py:41  loss.scatter_add_(0, idx, src)`: the innermost frame of the user's code.
 
@@ -24,7 +29,7 @@ def source_line(node: Any) -> str:
     """
     trace = node.meta.get("stack_trace") or ""
     frames = list(_FRAME.finditer(trace))
-    users = [frame for frame in frames if not _LIBRARY.search(frame["file"])] or frames
+    users = [frame for frame in frames if not library_frame(frame["file"])] or frames
     if not users:
         return ""
     innermost = users[-1]

@@ -1,0 +1,242 @@
+"""`lower`: from a module to the bytes of a program, with a report of every operator."""
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from backend_common import backend as registry
+from backend_common.backend import Backend
+from backend_common.diagnostics import Diagnostics, source_line
+from backend_common.errors import LoweringError
+from backend_common.kernels import registered_kernels
+from backend_common.methods import Model, export_methods
+from backend_common.operators import operator_name
+from backend_common.report import Row
+from backend_common.stages import stage
+from executorch.exir import (
+    EdgeCompileConfig,
+    EdgeProgramManager,
+    ExecutorchBackendConfig,
+    ExecutorchProgramManager,
+    to_edge_transform_and_lower,
+)
+from executorch.exir.lowered_backend_module import LoweredBackendModule
+from executorch.exir.passes import MemoryPlanningPass, ToOutVarPass
+from torch import fx
+from torch.export import ExportedProgram
+from torch.utils import _pytree as pytree
+
+# A page: a delegate's data can then be used, and given back, in place.
+SEGMENT_ALIGNMENT = 4096
+
+PORTABLE = "portable"
+
+Progress = Callable[[str], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Lowered:
+    """A lowered program.
+
+    buffer: the `.pte`.
+    data: the `.ptd`, or None when every weight is in the `.pte`.
+    report: a row for each operator of each method.
+    """
+
+    buffer: bytes
+    report: tuple[Row, ...]
+    data: bytes | None = None
+
+    def save(self, path: str | Path) -> None:
+        """Write the `.pte`, and beside it, where weights stay outside, the `.ptd`."""
+        path = Path(path)
+        path.write_bytes(self.buffer)
+        if self.data is not None:
+            path.with_suffix(".ptd").write_bytes(self.data)
+
+
+def lower(
+    model: Model,
+    example_inputs: Sequence[Any] | None = None,
+    *,
+    kwargs: Mapping[str, Any] | None = None,
+    backend: str,
+    dynamic_shapes: Any = None,
+    options: Mapping[str, object] | None = None,
+    keep: Collection[str] = (),
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> Lowered:
+    """Lower a model to one backend; what the backend leaves runs on the portable kernels.
+
+    model: a torch.nn.Module, an ExportedProgram, or {method name: Method}.
+    example_inputs, kwargs, dynamic_shapes: for a module, as torch.export.export takes them.
+    backend: the name of an installed backend, such as `openvino` or `portable`.
+    options: the backend's own.
+    keep: operators, such as `aten.relu.default`, that are not to be delegated.
+    strict: torch.export's strict mode.
+    progress: called with the name of each stage before it starts.
+
+    Raises LoweringError; its rows name every cause.
+    """
+    say = progress or (lambda text: None)
+    chosen = registry.find(backend)
+    checked_options = chosen.parse_options(options or {})
+    say("export")
+    programs = export_methods(model, example_inputs, kwargs, dynamic_shapes, strict)
+    for transform in chosen.passes(checked_options):
+        programs = {name: _transform(transform, name, program) for name, program in programs.items()}
+    say(f"lower to {backend}")
+    diagnostics = {name: Diagnostics() for name in programs}
+    edge = _to_edge(chosen, checked_options, frozenset(keep), programs, diagnostics)
+    rows = [row for name in programs for row in _rows(edge, name, chosen, diagnostics[name])]
+    say("emit the program")
+    executorch = _to_executorch(edge)
+    _check_kernels(executorch, rows)
+    with stage("serialize the program"):
+        return Lowered(buffer=bytes(executorch.buffer), report=tuple(rows))
+
+
+def _transform(
+    transform: Callable[[ExportedProgram], ExportedProgram], name: str, program: ExportedProgram
+) -> ExportedProgram:
+    with stage(type(transform).__name__, name):
+        return transform(program)
+
+
+def _to_edge(
+    chosen: Backend,
+    options: Mapping[str, object],
+    keep: frozenset[str],
+    programs: Mapping[str, ExportedProgram],
+    diagnostics: Mapping[str, Diagnostics],
+) -> EdgeProgramManager:
+    partitioners = {
+        name: chosen.partitioners(
+            options, keep=keep, method=name, diagnostics=diagnostics[name]
+        )
+        for name in programs
+    }
+    # Kernels are checked by name after emission, against those that are really there.
+    config = chosen.edge_compile_config(options) or EdgeCompileConfig(_check_ir_validity=False)
+    with stage(f"lowering to {chosen.name}"), torch.no_grad():
+        edge = to_edge_transform_and_lower(
+            dict(programs), partitioner=partitioners, compile_config=config
+        )
+    for program in edge._edge_programs.values():
+        _flatten_signature(program)
+        _keep_initial_values(program)
+    return edge
+
+
+def _flatten_signature(program: ExportedProgram) -> None:
+    """Given: outputs in any container, such as torch.return_types.topk
+    Result: one flat tuple, which every container's emission can name
+
+    Programs take and return flat lists; a container's type would be text that no one reads,
+    and many have no serialized name.
+    """
+    for entry in program.module_call_graph:
+        signature = entry.signature
+        if signature is None:
+            continue
+        inputs = [0] * signature.in_spec.num_leaves
+        outputs = [0] * signature.out_spec.num_leaves
+        signature.in_spec = pytree.tree_structure((tuple(inputs), {}))
+        signature.out_spec = pytree.tree_structure(tuple(outputs))
+
+
+def _keep_initial_values(program: ExportedProgram) -> None:
+    """Mutated buffers are memory; ask the emitter to store what they start with."""
+    mutated = set(program.graph_signature.buffers_to_mutate.values())
+    buffers = program.graph_signature.inputs_to_buffers
+    for node in program.graph.nodes:
+        if node.op == "placeholder" and buffers.get(node.name) in mutated:
+            node.meta["et_init_buffer"] = True
+
+
+def _to_executorch(edge: EdgeProgramManager) -> ExecutorchProgramManager:
+    config = ExecutorchBackendConfig(
+        # Names in a fixed form: an operator without an out variant is reported with the others.
+        to_out_var_pass=ToOutVarPass(ignore_to_out_var_failure=True),
+        memory_planning_pass=MemoryPlanningPass(),
+        segment_alignment=SEGMENT_ALIGNMENT,
+        extract_delegate_segments=True,
+    )
+    with stage("emitting the program"):
+        return edge.to_executorch(config)
+
+
+def _rows(
+    edge: EdgeProgramManager, method: str, chosen: Backend, diagnostics: Diagnostics
+) -> Iterator[Row]:
+    """A row for each operator, in the graph's order; a delegate's operators at its place."""
+
+    def row(node: fx.Node, delegated: bool) -> Row:
+        rejection = diagnostics.of(node)
+        return Row(
+            method=method,
+            operator=operator_name(node),
+            node=node.name,
+            source=source_line(node),
+            delegated=delegated,
+            backend=chosen.name if delegated else PORTABLE,
+            reason="" if delegated else rejection.reason,
+            remedy="" if delegated else rejection.remedy,
+        )
+
+    def walk(module: fx.GraphModule) -> Iterator[Row]:
+        for node in module.graph.nodes:
+            if node.op == "get_attr":
+                inner = getattr(module, str(node.target), None)
+                if isinstance(inner, fx.GraphModule):
+                    yield from walk(inner)
+                elif isinstance(inner, LoweredBackendModule):
+                    for own in inner.original_module.graph.nodes:
+                        if own.op == "call_function" and operator_name(own):
+                            yield row(own, delegated=True)
+            elif node.op == "call_function" and operator_name(node):
+                yield row(node, delegated=False)
+
+    yield from walk(edge.exported_program(method).graph_module)
+
+
+def _check_kernels(executorch: ExecutorchProgramManager, rows: Sequence[Row]) -> None:
+    """Every operator that the program calls has a kernel, or LoweringError names those without.
+
+    Checked on the emitted names against the kernels that the runtime's libraries register,
+    so that nothing fails at load with OperatorMissing.
+    """
+    there = registered_kernels()
+    missing: list[Row] = []
+    for plan in executorch.executorch_program.execution_plan:
+        for operator in plan.operators:
+            name = operator.name + (f".{operator.overload}" if operator.overload else "")
+            if name in there:
+                continue
+            base = operator.name.replace("::", ".")
+            users = [
+                row
+                for row in rows
+                if row.method == plan.name
+                and not row.delegated
+                and (row.operator == base or row.operator.startswith(base + "."))
+            ]
+            reason = f"no registered kernel is called {name}"
+            remedy = "register a kernel, or write it with operators that have one"
+            if not users:
+                users = [Row(plan.name, base, "", "", False, PORTABLE, "", "")]
+            missing += [
+                dataclasses.replace(
+                    user,
+                    reason=f"{reason}; {user.reason}" if user.reason else reason,
+                    remedy=user.remedy or remedy,
+                )
+                for user in users
+            ]
+    if missing:
+        operators = len({row.operator for row in missing})
+        noun = "operator has" if operators == 1 else "operators have"
+        raise LoweringError(f"{operators} {noun} no kernel:", cast(list[Row], missing))

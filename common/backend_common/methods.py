@@ -1,0 +1,78 @@
+"""What users pass to `lower`, as one exported program per method."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from backend_common.stages import stage
+from torch.export import ExportedProgram
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """One method of a program with several.
+
+    module: in eval mode, or in whatever mode it shall run.
+    inputs, kwargs: examples, as the module takes them.
+    dynamic_shapes: as torch.export.export takes it, or None.
+    """
+
+    module: torch.nn.Module
+    inputs: tuple[Any, ...]
+    kwargs: Mapping[str, Any] | None = None
+    dynamic_shapes: Any = None
+
+
+Model = torch.nn.Module | ExportedProgram | Mapping[str, "Method | ExportedProgram"]
+
+
+def export_methods(
+    model: Model,
+    example_inputs: Sequence[Any] | None,
+    kwargs: Mapping[str, Any] | None,
+    dynamic_shapes: Any,
+    strict: bool,
+) -> dict[str, ExportedProgram]:
+    """One ExportedProgram per method name; a single module becomes `forward`.
+
+    Raises LoweringError when torch.export refuses a method, TypeError when `model` is none
+    of the forms that `lower` takes.
+    """
+    methods: Mapping[str, Method | ExportedProgram]
+    if isinstance(model, torch.nn.Module):
+        if example_inputs is None:
+            raise TypeError("lower: a module needs example_inputs, the tuple that it is called with")
+        if isinstance(example_inputs, torch.Tensor):
+            raise TypeError("lower: example_inputs is a tensor; pass the tuple (tensor,)")
+        methods = {"forward": Method(model, tuple(example_inputs), kwargs, dynamic_shapes)}
+    elif isinstance(model, ExportedProgram):
+        methods = {"forward": model}
+    elif isinstance(model, Mapping):
+        methods = model
+    else:
+        raise TypeError(
+            f"lower: model is a {type(model).__name__}; it can be a torch.nn.Module, "
+            "a torch.export.ExportedProgram, or {name: Method}"
+        )
+    if not methods:
+        raise TypeError("lower: the dict of methods is empty")
+    return {name: _export(name, method, strict) for name, method in methods.items()}
+
+
+def _export(name: str, method: Method | ExportedProgram, strict: bool) -> ExportedProgram:
+    if isinstance(method, ExportedProgram):
+        return method
+    if not isinstance(method, Method):
+        raise TypeError(
+            f"lower: method '{name}' is a {type(method).__name__}; it can be a Method(module, "
+            "inputs, kwargs, dynamic_shapes) or an ExportedProgram"
+        )
+    with stage("torch.export", name), torch.no_grad():
+        return torch.export.export(
+            method.module,
+            method.inputs,
+            dict(method.kwargs or {}),
+            dynamic_shapes=method.dynamic_shapes,
+            strict=strict,
+        )
