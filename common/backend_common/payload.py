@@ -112,9 +112,7 @@ def parse(data: bytes | memoryview, verify: Verify = "always") -> dict[str, memo
             raise PayloadError(f"{who} has {reserved} in its reserved field; expected 0")
         multiple = max(alignment, WEIGHTS_ALIGNMENT if flags & _WEIGHTS else 1)
         if offset % multiple:
-            raise PayloadError(
-                f"{who} starts at byte {offset}; expected a multiple of {multiple}"
-            )
+            raise PayloadError(f"{who} starts at byte {offset}; expected a multiple of {multiple}")
         if offset < end:
             raise PayloadError(f"{who} starts at byte {offset}; what precedes it ends at {end}")
         if offset + size > len(view):

@@ -79,7 +79,7 @@ def test_data_may_be_a_view_of_wider_items():
 
 @pytest.mark.parametrize("name", ["", "with space", "tab\t", "ümlaut", "x" * 25, "a\0b"])
 def test_a_name_that_does_not_fit_is_refused_by_name(name):
-    with pytest.raises(PayloadError, match="section 0 is called .*expected 1 to 24 characters"):
+    with pytest.raises(PayloadError, match=r"section 0 is called .*expected 1 to 24 characters"):
         build([Section(name, b"")])
 
 

@@ -242,6 +242,21 @@ TEST(Execute, CopiesRank16) {
   EXPECT_EQ(planned(dst, dst).kind, Kind::kBytes);
 }
 
+TEST(Execute, CopiesBetweenChannelsFirstAndLastOfManyPixels) {
+  std::mt19937 random(10);
+  for (size_t channels : {1, 2, 7, 8, 19}) {
+    for (size_t item_size : {1, 4, 16}) {
+      constexpr size_t kPixels = 700;
+      const Layout channels_first =
+          make({2, channels, kPixels}, {channels * kPixels, kPixels, 1}, 0, item_size);
+      const Layout channels_last =
+          make({2, channels, kPixels}, {channels * kPixels, 1, channels}, 0, item_size);
+      check_copy(channels_first, channels_last, random);
+      check_copy(channels_last, channels_first, random);
+    }
+  }
+}
+
 TEST(Execute, EqualsTheElementwiseCopyForRandomLayouts) {
   std::mt19937 random(8);
   size_t kinds[3] = {};

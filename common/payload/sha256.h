@@ -12,10 +12,10 @@ using Digest = std::array<uint8_t, 32>;
 /// Mixes `count` blocks of 64 bytes into the eight words of `state`.
 using CompressBlocks = void (*)(uint32_t* state, const uint8_t* blocks, size_t count);
 
-/// Portable C++, about 0.2 GB/s.
+/// Portable C++: about 0.3 GB/s.
 void compress_portable(uint32_t* state, const uint8_t* blocks, size_t count);
 
-/// The x86 SHA instructions, several times faster; null where the processor lacks them.
+/// The x86 SHA instructions, about 1.2 GB/s; null where the processor lacks them.
 CompressBlocks compress_accelerated();
 
 /// SHA-256 of bytes that arrive in pieces.
