@@ -1,6 +1,7 @@
 """`lower`: from a module to the bytes of a program, with a report of every operator."""
 
 import dataclasses
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -83,14 +84,39 @@ def lower(
     """
     say = progress or (lambda text: None)
     chosen = registry.find(backend)
-    checked_options = chosen.parse_options(options or {})
+    with warnings.catch_warnings():
+        _silence_notes_about_libraries()
+        return _lower(
+            *(model, example_inputs, kwargs, chosen, dynamic_shapes),
+            *(dict(options or {}), frozenset(keep), strict, say),
+        )
+
+
+def _silence_notes_about_libraries() -> None:
+    """Deprecations inside torch, and warnings about what this module takes care of."""
+    warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")
+    warnings.filterwarnings("ignore", message="Mutation on a buffer in the model is detected")
+
+
+def _lower(
+    model: Model,
+    example_inputs: Sequence[Any] | None,
+    kwargs: Mapping[str, Any] | None,
+    chosen: Backend,
+    dynamic_shapes: Any,
+    options: Mapping[str, object],
+    keep: frozenset[str],
+    strict: bool,
+    say: Progress,
+) -> Lowered:
+    checked_options = chosen.parse_options(options)
     say("export")
     programs = export_methods(model, example_inputs, kwargs, dynamic_shapes, strict)
     for transform in chosen.passes(checked_options):
         programs = {name: _transform(transform, name, program) for name, program in programs.items()}
-    say(f"lower to {backend}")
+    say(f"lower to {chosen.name}")
     diagnostics = {name: Diagnostics() for name in programs}
-    edge = _to_edge(chosen, checked_options, frozenset(keep), programs, diagnostics)
+    edge = _to_edge(chosen, checked_options, keep, programs, diagnostics)
     rows = [row for name in programs for row in _rows(edge, name, chosen, diagnostics[name])]
     say("emit the program")
     executorch = _to_executorch(edge)

@@ -1,0 +1,652 @@
+#include "executorch_backends/common/runtime/program.h"
+
+#include <executorch/extension/data_loader/buffer_data_loader.h>
+#include <executorch/extension/data_loader/file_data_loader.h>
+#include <executorch/extension/data_loader/mmap_data_loader.h>
+#include <executorch/extension/module/module.h>
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/kernel/operator_registry.h>
+#include <executorch/runtime/platform/runtime.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "executorch_backends/common/checked/checked.h"
+#include "executorch_backends/common/runtime/log_capture.h"
+
+namespace et = executorch::runtime;
+namespace ea = executorch::aten;
+using executorch::extension::BufferDataLoader;
+using executorch::extension::FileDataLoader;
+using executorch::extension::MmapDataLoader;
+using executorch::extension::Module;
+using executorch_backends::runtime::LogCapture;
+using et::Error;
+
+namespace {
+
+// What OpenVINO and vectorised kernels can use in place.
+constexpr size_t kBufferAlignment = 4096;
+constexpr int32_t kMaxRank = 16;
+
+std::string& last_error() {
+  thread_local std::string text;
+  return text;
+}
+
+int32_t fail(Error code, std::string text) {
+  last_error() = std::move(text);
+  return static_cast<int32_t>(code);
+}
+
+/// `Error::InvalidProgram (0x23)`, and below it what was logged.
+int32_t fail(Error code, const std::string& what, const LogCapture& log) {
+  char number[16];
+  std::snprintf(number, sizeof(number), " (0x%02x)", static_cast<unsigned>(code));
+  std::string text = what + ": " + et::to_string(code) + number;
+  if (!log.text().empty()) text += "\n" + log.text();
+  return fail(code, std::move(text));
+}
+
+/// Runs `body`, which returns an error code, and lets no exception out.
+template <typename Body>
+int32_t guarded(Body&& body) noexcept {
+  try {
+    last_error().clear();
+    return body();
+  } catch (const std::bad_alloc&) {
+    return fail(Error::MemoryAllocationFailed, "out of memory");
+  } catch (const std::exception& exception) {
+    return fail(Error::Internal, exception.what());
+  } catch (...) {
+    return fail(Error::Internal, "an exception of an unknown type");
+  }
+}
+
+struct FreeDeleter {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using AlignedBytes = std::unique_ptr<void, FreeDeleter>;
+
+AlignedBytes allocate_aligned(size_t size) {
+  size_t padded = 0;
+  if (executorch_backends::checked::add(size, kBufferAlignment, &padded)) return nullptr;
+  return AlignedBytes(
+      std::aligned_alloc(kBufferAlignment, padded / kBufferAlignment * kBufferAlignment));
+}
+
+struct FileCloser {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+Error read_file(const char* path, AlignedBytes* bytes, size_t* size) {
+  std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path, "rb"));
+  struct stat status {};
+  if (file == nullptr || fstat(fileno(file.get()), &status) != 0) {
+    ET_LOG(Error, "cannot open '%s': %s", path, std::strerror(errno));
+    return Error::AccessFailed;
+  }
+  *size = static_cast<size_t>(status.st_size);
+  *bytes = allocate_aligned(*size);
+  if (*bytes == nullptr) {
+    ET_LOG(Error, "cannot allocate %zu bytes for '%s'", *size, path);
+    return Error::MemoryAllocationFailed;
+  }
+  const size_t got = std::fread(bytes->get(), 1, *size, file.get());
+  if (got != *size) {
+    ET_LOG(Error, "'%s' gave %zu bytes, and %zu were expected", path, got, *size);
+    return Error::AccessFailed;
+  }
+  return Error::Ok;
+}
+
+template <typename Loader>
+Error take(et::Result<Loader> loader, std::unique_ptr<et::DataLoader>* out) {
+  if (!loader.ok()) return loader.error();
+  *out = std::make_unique<Loader>(std::move(loader.get()));
+  return Error::Ok;
+}
+
+int32_t kind_of(et::Tag tag) {
+  switch (tag) {
+    case et::Tag::None:
+      return EXECUTORCH_BACKENDS_NONE;
+    case et::Tag::Tensor:
+      return EXECUTORCH_BACKENDS_TENSOR;
+    case et::Tag::Int:
+      return EXECUTORCH_BACKENDS_INT;
+    case et::Tag::Double:
+      return EXECUTORCH_BACKENDS_DOUBLE;
+    case et::Tag::Bool:
+      return EXECUTORCH_BACKENDS_BOOL;
+    default:
+      return EXECUTORCH_BACKENDS_OTHER;
+  }
+}
+
+const char* kind_name(int32_t kind) {
+  static const char* const names[] = {"None", "a tensor", "an int", "a float", "a bool",
+                                      "another kind of value"};
+  return kind >= 0 && kind <= EXECUTORCH_BACKENDS_OTHER ? names[kind] : "no kind of value";
+}
+
+std::string shape_text(const int32_t* sizes, size_t rank) {
+  std::string text = "[";
+  for (size_t d = 0; d < rank; ++d) text += (d ? ", " : "") + std::to_string(sizes[d]);
+  return text + "]";
+}
+
+void describe(const et::TensorInfo& info, executorch_backends_value* out) {
+  out->kind = EXECUTORCH_BACKENDS_TENSOR;
+  out->dtype = static_cast<int32_t>(info.scalar_type());
+  out->rank = static_cast<int32_t>(info.sizes().size());
+  out->sizes = info.sizes().data();
+  out->dim_order = info.dim_order().data();
+  out->bytes = info.nbytes();
+}
+
+/// An input tensor whose metadata lives here; the data is the caller's.
+class BorrowedTensor {
+ public:
+  static Error make(const executorch_backends_value& value, BorrowedTensor* out) {
+    const size_t rank = static_cast<size_t>(value.rank);
+    out->sizes_.assign(value.sizes, value.sizes + rank);
+    out->dim_order_.assign(value.dim_order, value.dim_order + rank);
+    out->strides_.resize(rank);
+    const Error error = et::dim_order_to_stride(out->sizes_.data(), out->dim_order_.data(), rank,
+                                                out->strides_.data());
+    if (error != Error::Ok) return error;
+    out->impl_ = std::make_unique<ea::TensorImpl>(
+        static_cast<ea::ScalarType>(value.dtype), static_cast<ssize_t>(rank), out->sizes_.data(),
+        value.data, out->dim_order_.data(), out->strides_.data());
+    return Error::Ok;
+  }
+  et::EValue value() const { return et::EValue(ea::Tensor(impl_.get())); }
+
+ private:
+  std::vector<ea::SizesType> sizes_;
+  std::vector<ea::DimOrderType> dim_order_;
+  std::vector<ea::StridesType> strides_;
+  std::unique_ptr<ea::TensorImpl> impl_;
+};
+
+/// Options as ExecuTorch's map wants them: it points into them and owns none.
+class BackendOptionStore {
+ public:
+  Error add(const executorch_backends_option& option) {
+    if (option.backend_id == nullptr || option.key == nullptr || option.value == nullptr) {
+      ET_LOG(Error, "an option needs a backend, a key and a value");
+      return Error::InvalidArgument;
+    }
+    et::BackendOption stored;
+    if (std::strlen(option.key) >= sizeof(stored.key)) {
+      ET_LOG(Error, "option '%s' has %zu bytes in its name; %zu are the most", option.key,
+             std::strlen(option.key), sizeof(stored.key) - 1);
+      return Error::InvalidArgument;
+    }
+    std::strcpy(stored.key, option.key);
+    const std::string value = option.value;
+    char* end = nullptr;
+    errno = 0;
+    const long number = std::strtol(option.value, &end, 10);
+    int narrow = 0;
+    if (value == "true" || value == "false") {
+      stored.value = value == "true";
+    } else if (!value.empty() && *end == '\0' && errno == 0 &&
+               !executorch_backends::checked::narrow(number, &narrow)) {
+      stored.value = narrow;
+    } else {
+      std::array<char, et::kMaxOptionValueLength> text{};
+      if (value.size() >= text.size()) {
+        ET_LOG(Error, "option '%s' has %zu bytes; %zu are the most", option.key, value.size(),
+               text.size() - 1);
+        return Error::InvalidArgument;
+      }
+      std::copy(value.begin(), value.end(), text.begin());
+      stored.value = text;
+    }
+    options_[option.backend_id].push_back(stored);
+    return Error::Ok;
+  }
+
+  Error fill(et::LoadBackendOptionsMap* map) {
+    for (auto& [backend_id, options] : options_) {
+      const Error error = map->set_options(
+          backend_id.c_str(), et::Span<et::BackendOption>(options.data(), options.size()));
+      if (error != Error::Ok) {
+        ET_LOG(Error, "options for backend '%s' were not accepted", backend_id.c_str());
+        return error;
+      }
+    }
+    return Error::Ok;
+  }
+
+ private:
+  std::map<std::string, std::vector<et::BackendOption>> options_;
+};
+
+}  // namespace
+
+struct executorch_backends_program {
+  std::string name;  // for messages: the path, or "the bytes"
+  AlignedBytes bytes;
+  BackendOptionStore option_store;
+  et::LoadBackendOptionsMap options;
+  std::vector<std::string> methods;
+  std::mutex mutex;
+  // Last: its delegates use what is above until they are destroyed.
+  std::unique_ptr<Module> module;
+
+  bool has(const char* method) const {
+    return method != nullptr && std::find(methods.begin(), methods.end(), method) != methods.end();
+  }
+};
+
+namespace {
+
+using Program = executorch_backends_program;
+
+/// Adds what a refused mlock needs to be understood.
+std::string mlock_hint(const char* path) {
+  struct rlimit limit {};
+  struct stat status {};
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || stat(path, &status) != 0) return "";
+  if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= static_cast<rlim_t>(status.st_size)) {
+    return "";
+  }
+  return "\nthe limit on locked memory (ulimit -l) is " + std::to_string(limit.rlim_cur) +
+         " bytes, and the file has " + std::to_string(status.st_size) +
+         "; raise it, or load with mmap-mlock-ignore";
+}
+
+Error make_loader(const char* path, int32_t mode, Program* program,
+                  std::unique_ptr<et::DataLoader>* out) {
+  using Mlock = MmapDataLoader::MlockConfig;
+  switch (mode) {
+    case EXECUTORCH_BACKENDS_MMAP:
+      return take(MmapDataLoader::from(path, Mlock::NoMlock), out);
+    case EXECUTORCH_BACKENDS_MMAP_MLOCK:
+      return take(MmapDataLoader::from(path, Mlock::UseMlock), out);
+    case EXECUTORCH_BACKENDS_MMAP_MLOCK_IGNORE:
+      return take(MmapDataLoader::from(path, Mlock::UseMlockIgnoreErrors), out);
+    case EXECUTORCH_BACKENDS_MMAP_MADVISE:
+      return take(MmapDataLoader::from(path, Mlock::UseMadvise), out);
+    case EXECUTORCH_BACKENDS_FILE:
+      return take(FileDataLoader::from(path), out);
+    case EXECUTORCH_BACKENDS_BUFFER: {
+      size_t size = 0;
+      const Error error = read_file(path, &program->bytes, &size);
+      if (error != Error::Ok) return error;
+      *out = std::make_unique<BufferDataLoader>(program->bytes.get(), size);
+      return Error::Ok;
+    }
+    default:
+      ET_LOG(Error, "load mode %d is none of 0 to %d", mode, EXECUTORCH_BACKENDS_BUFFER);
+      return Error::InvalidArgument;
+  }
+}
+
+Error load(const char* path, const void* bytes, size_t byte_count, const char* data_path,
+           int32_t mode, Program* program) {
+  Error error = Error::Ok;
+  std::unique_ptr<et::DataLoader> loader;
+  if (path != nullptr) {
+    error = make_loader(path, mode, program, &loader);
+    if (error != Error::Ok) return error;
+  } else {
+    program->bytes = allocate_aligned(byte_count);
+    if (program->bytes == nullptr || (bytes == nullptr && byte_count != 0)) {
+      ET_LOG(Error, "cannot copy %zu bytes of program", byte_count);
+      return Error::MemoryAllocationFailed;
+    }
+    if (byte_count != 0) std::memcpy(program->bytes.get(), bytes, byte_count);
+    loader = std::make_unique<BufferDataLoader>(program->bytes.get(), byte_count);
+  }
+  std::unique_ptr<et::DataLoader> data_loader;
+  if (data_path != nullptr) {
+    error = take(MmapDataLoader::from(data_path, MmapDataLoader::MlockConfig::NoMlock),
+                 &data_loader);
+    if (error != Error::Ok) return error;
+  }
+  program->module = std::make_unique<Module>(std::move(loader), nullptr, nullptr, nullptr,
+                                             std::move(data_loader));
+  error = program->module->load(et::Program::Verification::InternalConsistency);
+  if (error != Error::Ok) return error;
+  auto names = program->module->method_names();
+  if (!names.ok()) return names.error();
+  program->methods.assign(names->begin(), names->end());
+  std::sort(program->methods.begin(), program->methods.end());
+  return Error::Ok;
+}
+
+int32_t no_such_method(const Program& program, const char* method) {
+  std::string there;
+  for (const std::string& name : program.methods) there += (there.empty() ? "" : ", ") + name;
+  return fail(Error::InvalidArgument, program.name + " has no method '" +
+                                          (method ? method : "(null)") + "'; it has: " + there);
+}
+
+template <typename Body>
+int32_t with_meta(Program* program, const char* method, Body&& body) noexcept {
+  return guarded([&] {
+    if (!program->has(method)) return no_such_method(*program, method);
+    std::lock_guard<std::mutex> lock(program->mutex);
+    LogCapture log;
+    auto meta = program->module->method_meta(method);
+    if (!meta.ok()) {
+      return fail(meta.error(), program->name + ", method '" + method + "'", log);
+    }
+    const Error error = body(*meta);
+    if (error != Error::Ok) {
+      return fail(error, program->name + ", method '" + method + "'", log);
+    }
+    return 0;
+  });
+}
+
+/// Empty when `value` fits input `index`, else what disagrees.
+std::string mismatch(const et::MethodMeta& meta, size_t index,
+                     const executorch_backends_value& value) {
+  const std::string where = "input " + std::to_string(index) + ": ";
+  auto tag = meta.input_tag(index);
+  if (!tag.ok()) return where + "the program does not say what it is";
+  const int32_t expected = kind_of(*tag);
+  if (value.kind != expected) {
+    return where + "expected " + kind_name(expected) + ", got " + kind_name(value.kind);
+  }
+  if (expected != EXECUTORCH_BACKENDS_TENSOR) return "";
+  auto info = meta.input_tensor_meta(index);
+  if (!info.ok()) return where + "the program does not describe the tensor";
+  if (value.dtype != static_cast<int32_t>(info->scalar_type())) {
+    const bool known = value.dtype >= 0 && value.dtype < static_cast<int32_t>(ea::ScalarType::NumOptions);
+    return where + "expected dtype " + et::toString(info->scalar_type()) + ", got " +
+           (known ? et::toString(static_cast<ea::ScalarType>(value.dtype))
+                  : std::to_string(value.dtype).c_str());
+  }
+  const size_t rank = info->sizes().size();
+  if (value.rank < 0 || value.rank > kMaxRank || static_cast<size_t>(value.rank) != rank) {
+    return where + "expected rank " + std::to_string(rank) + ", shape " +
+           shape_text(info->sizes().data(), rank) + ", got rank " + std::to_string(value.rank);
+  }
+  size_t bytes = et::elementSize(info->scalar_type());
+  for (size_t d = 0; d < rank; ++d) {
+    // Static and dynamic sizes look alike in the metadata: its sizes are upper bounds, and
+    // the runtime itself refuses another size where the dimension is static.
+    if (value.sizes[d] < 0 || value.sizes[d] > info->sizes()[d]) {
+      return where + "expected shape " + shape_text(info->sizes().data(), rank) +
+             " (or smaller where a dimension is dynamic), got " + shape_text(value.sizes, rank);
+    }
+    if (executorch_backends::checked::mul(bytes, static_cast<size_t>(value.sizes[d]), &bytes)) {
+      return where + "the size in bytes of " + shape_text(value.sizes, rank) + " overflows";
+    }
+    if (value.dim_order[d] != info->dim_order()[d]) {
+      return where + "expected dimension " + std::to_string(info->dim_order()[d]) + " at place " +
+             std::to_string(d) + " of the dim order, got " + std::to_string(value.dim_order[d]);
+    }
+  }
+  if (bytes != value.bytes || (bytes != 0 && value.data == nullptr)) {
+    return where + "expected " + std::to_string(bytes) + " bytes, got " +
+           std::to_string(value.data == nullptr ? 0 : value.bytes);
+  }
+  return "";
+}
+
+int32_t collect(const std::vector<et::EValue>& values, executorch_backends_value* outputs,
+                executorch_backends_allocate allocate, void* context) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    executorch_backends_value& out = outputs[i];
+    out = {};
+    out.kind = kind_of(values[i].tag);
+    if (values[i].isInt()) {
+      out.integer = values[i].toInt();
+    } else if (values[i].isBool()) {
+      out.integer = values[i].toBool() ? 1 : 0;
+    } else if (values[i].isDouble()) {
+      out.real = values[i].toDouble();
+    } else if (values[i].isTensor()) {
+      const ea::Tensor& tensor = values[i].toTensor();
+      out.dtype = static_cast<int32_t>(tensor.scalar_type());
+      out.rank = static_cast<int32_t>(tensor.dim());
+      out.sizes = tensor.sizes().data();
+      out.dim_order = tensor.dim_order().data();
+      out.bytes = tensor.nbytes();
+      out.data = allocate(context, i, &out);
+      if (out.bytes != 0) {
+        if (out.data == nullptr || tensor.const_data_ptr() == nullptr) {
+          return fail(Error::MemoryAllocationFailed,
+                      "output " + std::to_string(i) + ": no memory for " +
+                          std::to_string(out.bytes) + " bytes");
+        }
+        std::memcpy(out.data, tensor.const_data_ptr(), out.bytes);
+      }
+      // Borrowed from the method, which the next call may change.
+      out.sizes = nullptr;
+      out.dim_order = nullptr;
+    } else if (!values[i].isNone()) {
+      return fail(Error::NotSupported,
+                  "output " + std::to_string(i) + " is neither a tensor, a number nor None");
+    }
+  }
+  return 0;
+}
+
+template <typename Names>
+const char* joined(const Names& names) {
+  thread_local std::string text;
+  text.clear();
+  for (const auto& name : names) {
+    if (!text.empty()) text += '\n';
+    text += name;
+  }
+  return text.c_str();
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* executorch_backends_last_error(void) { return last_error().c_str(); }
+
+int32_t executorch_backends_program_load(const char* path, const void* bytes, size_t byte_count,
+                                         const char* data_path, int32_t mode,
+                                         executorch_backends_program** out) {
+  return guarded([&] {
+    *out = nullptr;
+    et::runtime_init();
+    LogCapture log;
+    auto program = std::make_unique<Program>();
+    program->name = path != nullptr ? "'" + std::string(path) + "'" : "the program's bytes";
+    const Error error = load(path, bytes, byte_count, data_path, mode, program.get());
+    if (error != Error::Ok) {
+      const int32_t code = fail(error, "cannot load " + program->name, log);
+      if (mode == EXECUTORCH_BACKENDS_MMAP_MLOCK && path != nullptr) {
+        last_error() += mlock_hint(path);
+      }
+      return code;
+    }
+    *out = program.release();
+    return 0;
+  });
+}
+
+int32_t executorch_backends_program_set_options(executorch_backends_program* program,
+                                                const executorch_backends_option* options,
+                                                size_t option_count) {
+  return guarded([&] {
+    std::lock_guard<std::mutex> lock(program->mutex);
+    LogCapture log;
+    Error error = Error::Ok;
+    for (size_t i = 0; i < option_count && error == Error::Ok; ++i) {
+      error = program->option_store.add(options[i]);
+    }
+    if (error == Error::Ok) error = program->option_store.fill(&program->options);
+    return error == Error::Ok ? 0 : fail(error, "options of " + program->name, log);
+  });
+}
+
+void executorch_backends_program_free(executorch_backends_program* program) {
+  std::unique_ptr<Program> owned(program);
+}
+
+size_t executorch_backends_program_method_count(const executorch_backends_program* program) {
+  return program->methods.size();
+}
+
+const char* executorch_backends_program_method_name(const executorch_backends_program* program,
+                                                    size_t index) {
+  return index < program->methods.size() ? program->methods[index].c_str() : nullptr;
+}
+
+int32_t executorch_backends_method_counts(executorch_backends_program* program, const char* method,
+                                          size_t* inputs, size_t* outputs, size_t* backends) {
+  return with_meta(program, method, [&](const et::MethodMeta& meta) {
+    *inputs = meta.num_inputs();
+    *outputs = meta.num_outputs();
+    *backends = meta.num_backends();
+    return Error::Ok;
+  });
+}
+
+int32_t executorch_backends_method_input(executorch_backends_program* program, const char* method,
+                                         size_t index, executorch_backends_value* out) {
+  return with_meta(program, method, [&](const et::MethodMeta& meta) {
+    *out = {};
+    auto tag = meta.input_tag(index);
+    if (!tag.ok()) return tag.error();
+    out->kind = kind_of(*tag);
+    if (*tag != et::Tag::Tensor) return Error::Ok;
+    auto info = meta.input_tensor_meta(index);
+    if (!info.ok()) return info.error();
+    describe(*info, out);
+    return Error::Ok;
+  });
+}
+
+int32_t executorch_backends_method_output(executorch_backends_program* program, const char* method,
+                                          size_t index, executorch_backends_value* out) {
+  return with_meta(program, method, [&](const et::MethodMeta& meta) {
+    *out = {};
+    auto tag = meta.output_tag(index);
+    if (!tag.ok()) return tag.error();
+    out->kind = kind_of(*tag);
+    if (*tag != et::Tag::Tensor) return Error::Ok;
+    auto info = meta.output_tensor_meta(index);
+    if (!info.ok()) return info.error();
+    describe(*info, out);
+    return Error::Ok;
+  });
+}
+
+int32_t executorch_backends_method_backend(executorch_backends_program* program, const char* method,
+                                           size_t index, const char** out) {
+  return with_meta(program, method, [&](const et::MethodMeta& meta) {
+    auto name = meta.get_backend_name(index);
+    if (!name.ok()) return name.error();
+    *out = *name;
+    return Error::Ok;
+  });
+}
+
+int32_t executorch_backends_method_load(executorch_backends_program* program, const char* method) {
+  return guarded([&] {
+    if (!program->has(method)) return no_such_method(*program, method);
+    std::lock_guard<std::mutex> lock(program->mutex);
+    if (program->module->is_method_loaded(method)) return 0;
+    LogCapture log;
+    const Error error =
+        program->module->load_method(method, nullptr, nullptr, &program->options, {});
+    if (error != Error::Ok) {
+      return fail(error, "cannot load method '" + std::string(method) + "' of " + program->name,
+                  log);
+    }
+    return 0;
+  });
+}
+
+int32_t executorch_backends_method_execute(executorch_backends_program* program, const char* method,
+                                           const executorch_backends_value* inputs,
+                                           size_t input_count, executorch_backends_value* outputs,
+                                           size_t output_count,
+                                           executorch_backends_allocate allocate, void* context) {
+  const int32_t loaded = executorch_backends_method_load(program, method);
+  if (loaded != 0) return loaded;
+  return guarded([&] {
+    std::lock_guard<std::mutex> lock(program->mutex);
+    LogCapture log;
+    const std::string where = "method '" + std::string(method) + "' of " + program->name;
+    auto meta = program->module->method_meta(method);
+    if (!meta.ok()) return fail(meta.error(), where, log);
+    if (input_count != meta->num_inputs()) {
+      return fail(Error::InvalidArgument, where + " takes " + std::to_string(meta->num_inputs()) +
+                                              " inputs, and got " + std::to_string(input_count));
+    }
+    if (output_count != meta->num_outputs()) {
+      return fail(Error::InvalidArgument, where + " has " + std::to_string(meta->num_outputs()) +
+                                              " outputs, and there is room for " +
+                                              std::to_string(output_count));
+    }
+    std::vector<BorrowedTensor> tensors(input_count);
+    std::vector<et::EValue> values;
+    values.reserve(input_count);
+    for (size_t i = 0; i < input_count; ++i) {
+      const std::string problem = mismatch(*meta, i, inputs[i]);
+      if (!problem.empty()) return fail(Error::InvalidArgument, where + ", " + problem);
+      switch (inputs[i].kind) {
+        case EXECUTORCH_BACKENDS_TENSOR: {
+          const Error error = BorrowedTensor::make(inputs[i], &tensors[i]);
+          if (error != Error::Ok) return fail(error, where + ", input " + std::to_string(i), log);
+          values.push_back(tensors[i].value());
+          break;
+        }
+        case EXECUTORCH_BACKENDS_INT:
+          values.emplace_back(inputs[i].integer);
+          break;
+        case EXECUTORCH_BACKENDS_BOOL:
+          values.emplace_back(inputs[i].integer != 0);
+          break;
+        case EXECUTORCH_BACKENDS_DOUBLE:
+          values.emplace_back(inputs[i].real);
+          break;
+        default:
+          values.emplace_back();
+      }
+    }
+    auto results = program->module->execute(method, values);
+    if (!results.ok()) return fail(results.error(), where, log);
+    return collect(*results, outputs, allocate, context);
+  });
+}
+
+const char* executorch_backends_registered_kernels(void) {
+  std::vector<std::string> names;
+  for (const et::Kernel& kernel : et::get_registered_kernels()) names.emplace_back(kernel.name_);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return joined(names);
+}
+
+const char* executorch_backends_registered_backends(void) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < et::get_num_registered_backends(); ++i) {
+    auto name = et::get_backend_name(i);
+    if (name.ok()) names.emplace_back(*name);
+  }
+  std::sort(names.begin(), names.end());
+  return joined(names);
+}
+
+}  // extern "C"
