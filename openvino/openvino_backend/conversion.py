@@ -1,0 +1,225 @@
+"""A module of ATen operators as an OpenVINO model, and the model compiled for a device."""
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from backend_common.options import option_error
+from torch import fx
+from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
+
+# OpenVINO's own names, so that importing this module does not import OpenVINO.
+ELEMENT_TYPES = {
+    torch.float32: "f32",
+    torch.float64: "f64",
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+    torch.int64: "i64",
+    torch.int32: "i32",
+    torch.int16: "i16",
+    torch.int8: "i8",
+    torch.uint8: "u8",
+    torch.bool: "boolean",
+}
+
+UNBOUNDED = -1
+
+
+class ConversionError(Exception):
+    """OpenVINO could not convert or compile a partition."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """An input or output. `dtype` None is a symbolic integer, which travels as an int."""
+
+    dtype: torch.dtype | None
+    bounds: tuple[tuple[int, int], ...]
+
+    @property
+    def dynamic(self) -> bool:
+        return any(low != high for low, high in self.bounds)
+
+
+def describe(value: object) -> Value:
+    """What a node's fake value says about shape and dtype."""
+    if isinstance(value, torch.Tensor):
+        return Value(value.dtype, tuple(bounds(size) for size in value.shape))
+    if isinstance(value, (int, torch.SymInt)):
+        return Value(None, ())
+    raise ConversionError(f"a value of type {type(value).__name__} cannot enter or leave OpenVINO")
+
+
+def bounds(size: int | torch.SymInt) -> tuple[int, int]:
+    if not isinstance(size, torch.SymInt):
+        return size, size
+    expression = size.node.expr
+    ranges = size.node.shape_env.var_to_range
+    known = {
+        symbol: ranges.get(symbol, ValueRanges.unknown_int()) for symbol in expression.free_symbols
+    }
+    found = bound_sympy(expression, known)
+    low = max(0, int(found.lower)) if found.lower.is_integer else 0
+    high = int(found.upper) if found.upper.is_integer else UNBOUNDED
+    # torch.export writes "no upper bound" as a number near sys.maxsize.
+    return low, (high if 0 <= high < 2**31 else UNBOUNDED)
+
+
+def interface(module: fx.GraphModule) -> tuple[list[Value], list[Value]]:
+    """The inputs and outputs of a module."""
+    inputs = [describe(n.meta["val"]) for n in module.graph.nodes if n.op == "placeholder"]
+    results: Sequence[fx.Node] = module.graph.output_node().args[0]  # type: ignore[assignment]
+    return inputs, [describe(node.meta["val"]) for node in results]
+
+
+def convert(module: fx.GraphModule) -> Any:
+    """The module as an `openvino.Model` whose inputs and results have the module's dtypes."""
+    from openvino.frontend import FrontEndManager
+    from openvino.frontend.pytorch.fx_decoder import TorchFXPythonDecoder
+
+    import openvino
+    from openvino import opset13
+
+    inputs, outputs = interface(module)
+    types = [_element_type(value) for value in inputs]
+    shapes = [
+        openvino.PartialShape([openvino.Dimension(low, high) for low, high in value.bounds])
+        for value in inputs
+    ]
+    try:
+        decoder = TorchFXPythonDecoder(
+            module,
+            input_shapes=shapes,
+            input_types=[value.dtype or torch.int64 for value in inputs],
+        )
+        frontend = FrontEndManager().load_by_framework("pytorch")
+        model = frontend.convert(frontend.load(decoder))
+        for port, element_type, shape in zip(model.inputs, types, shapes, strict=True):
+            port.get_node().set_element_type(element_type)
+            port.get_node().set_partial_shape(shape)
+        model.validate_nodes_and_infer_types()
+        for result, value in zip(model.get_results(), outputs, strict=True):
+            promised = _element_type(value)
+            source = result.input_value(0)
+            if source.get_element_type() != promised:
+                result.input(0).replace_source_output(
+                    opset13.convert(source, promised.get_type_name()).output(0)
+                )
+        model.validate_nodes_and_infer_types()
+        for result, value in zip(model.get_results(), outputs, strict=True):
+            _check(result.get_output_partial_shape(0), value)
+    except ConversionError:
+        raise
+    except Exception as error:  # the frontend raises RuntimeError, KeyError, IndexError, ...
+        raise ConversionError(_brief(error)) from error
+    return model
+
+
+def _element_type(value: Value) -> Any:
+    import openvino
+
+    return getattr(openvino.Type, ELEMENT_TYPES[value.dtype or torch.int64])
+
+
+def _check(shape: Any, value: Value) -> None:
+    """The frontend takes the shape of some results otherwise than PyTorch: better no result."""
+    if shape.rank.is_dynamic:
+        return
+    if len(shape) != len(value.bounds):
+        raise ConversionError(f"OpenVINO gives rank {len(shape)}, PyTorch {len(value.bounds)}")
+    for index, (found, (low, high)) in enumerate(zip(shape, value.bounds, strict=True)):
+        if found.is_static and not (
+            low <= found.get_length() and (high == UNBOUNDED or found.get_length() <= high)
+        ):
+            raise ConversionError(
+                f"OpenVINO gives dimension {index} the size {found.get_length()}, "
+                f"PyTorch {low if low == high else (low, high)}"
+            )
+
+
+# What the frontend's long texts consist of beside the cause.
+_NOISE = (
+    "Check '", "Exception from", "Exception happened", "FrontEnd API failed", "Model wasn't fully",
+    "Summary", "While ", "At:", "/",
+)
+
+
+def _brief(error: Exception) -> str:
+    """The line of an OpenVINO error that tells the cause."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    telling = [line for line in lines if line and not line.startswith(_NOISE)]
+    if not telling:
+        return f"{type(error).__name__}: {error}"[:200]
+    # "-- aten.x.default with a message:" announces the cause, which is the next line.
+    return " ".join(telling[:2] if telling[0].startswith("--") else telling[:1])[:200]
+
+
+def require_device(device: str) -> None:
+    """LoweringError unless the devices that a program is to be compiled for are there."""
+    import openvino
+
+    there = openvino.Core().available_devices
+    asked = re.findall(r"(?<!-)\b(?:CPU|GPU|NPU)(?:\.\d+)?", device)
+    missing = [name for name in asked if not _is_there(name, there)]
+    if device.startswith(("AUTO", "HETERO")):
+        reason = f"device {device!r}: OpenVINO exports compiled programs for single devices only"
+        remedy = "name one of " + ", ".join(there)
+    elif missing:
+        reason = (
+            f"device {device!r} is not on this machine, which has {', '.join(there)}; compiling a "
+            "program needs the device itself"
+        )
+        remedy = "lower on a machine that has it, or name a device that is here"
+    else:
+        return
+    raise option_error("openvino", "device", reason, remedy)
+
+
+def _is_there(name: str, there: Sequence[str]) -> bool:
+    """GPU stands for GPU.0, and GPU.0 for a single GPU."""
+    return any(name in (have, have.partition(".")[0], have + ".0") for have in there)
+
+
+def compile_model(model: Any, device: str) -> Any:
+    """The model compiled, with the arithmetic that PyTorch would have used."""
+    import openvino
+
+    core = openvino.Core()
+    # Without the hint a CPU with bf16 instructions computes float32 models in bfloat16.
+    settings: Mapping[str, object] = {"INFERENCE_PRECISION_HINT": "f32"}
+    try:
+        return core.compile_model(model, device, settings if device == "CPU" else {})
+    except Exception as error:
+        raise ConversionError(_brief(error)) from error
+
+
+def export(compiled: Any) -> bytes:
+    stream = io.BytesIO()
+    compiled.export_model(stream)
+    return stream.getvalue()
+
+
+def target(blob: bytes, device: str) -> dict[str, str]:
+    """What a runtime must match to use a blob."""
+    import openvino
+
+    return {
+        "backend": "openvino",
+        "device": device,
+        "openvino": version(openvino.__version__),
+        "isa": _isa(blob),
+    }
+
+
+def version(text: str) -> str:
+    """2026.4.1 of 2026.4.1-22063-9e3ffe1adae-releases/2026/4."""
+    return text.split("-", 1)[0]
+
+
+def _isa(blob: bytes) -> str:
+    """The instruction set that the blob's header names; "any" before OpenVINO 2026.4."""
+    found = re.search(rb"isa=([ -:<-~]+)", blob[:4096])
+    return found.group(1).decode().strip() if found else "any"

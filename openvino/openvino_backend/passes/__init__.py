@@ -1,0 +1,27 @@
+"""Rewrites of a partition, in front of OpenVINO's own frontend."""
+
+from collections.abc import Callable
+
+from torch import fx
+
+from openvino_backend.options import Options
+from openvino_backend.passes.keep_nan import keep_nan
+from openvino_backend.passes.make_promotion_explicit import make_promotion_explicit
+from openvino_backend.passes.restore_plain_operators import restore_plain_operators
+
+Pass = Callable[[fx.Graph], None]
+
+
+def passes(options: Options) -> tuple[Pass, ...]:
+    return (
+        restore_plain_operators,  # first: the others know ATen's names only
+        make_promotion_explicit,  # before operands are duplicated by what follows
+        *((keep_nan,) if options.nan == "exact" else ()),
+    )
+
+
+def run(module: fx.GraphModule, options: Options) -> None:
+    for rewrite in passes(options):
+        rewrite(module.graph)
+    module.graph.lint()
+    module.recompile()

@@ -1,0 +1,166 @@
+"""Rewrite the operators that lose a NaN on OpenVINO's CPU device.
+
+Measured on OpenVINO 2026.4: relu, clamp, hardtanh, maximum, minimum and max_pool2d drop a NaN,
+exp and expm1 turn it into infinity, softmax keeps it in its own place only, and `greater` says
+true of it. `less`, `less_equal` and `not_equal` are right, so everything is said with these.
+"""
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, cast
+
+import torch
+from torch import fx
+
+from openvino_backend import operators
+
+aten = torch.ops.aten
+
+
+def keep_nan(graph: fx.Graph) -> None:
+    """
+    Given:  y = aten.relu(x)
+    Result: y = aten.where(aten.le(x, 0), 0, x)      NaN <= 0 is false: y is NaN
+    """
+    for node in list(graph.nodes):
+        rewrite = _REWRITES.get(operators.name_of(node))
+        if rewrite is None:
+            continue
+        with graph.inserting_before(node):
+            result = rewrite(_Builder(graph, node), node)
+        if result is not None:
+            node.replace_all_uses_with(result)
+            graph.erase_node(node)
+
+
+class _Builder:
+    """Adds operators in front of a node, whose dtype new constants have."""
+
+    def __init__(self, graph: fx.Graph, node: fx.Node) -> None:
+        self._graph = graph
+        first = node.args[0]
+        self._like = first.meta["val"] if isinstance(first, fx.Node) else node.meta["val"]
+
+    def call(self, target: Any, *args: Any, **kwargs: Any) -> fx.Node:
+        made = self._graph.call_function(target, args, kwargs)
+        # The dtype is all that a later pass asks.
+        made.meta = {"val": self._like}
+        return made
+
+    def number(self, value: float) -> fx.Node:
+        return self.call(aten.full.default, [], value, dtype=self._like.dtype)
+
+    def less(self, left: Any, right: Any) -> fx.Node:
+        return self.call(aten.lt.Tensor, left, right)
+
+    def is_nan(self, value: Any) -> fx.Node:
+        return self.call(aten.ne.Tensor, value, value)
+
+    def where(self, condition: fx.Node, yes: Any, no: Any) -> fx.Node:
+        return self.call(aten.where.self, condition, yes, no)
+
+
+def _relu(build: _Builder, node: fx.Node) -> fx.Node:
+    (x,) = node.args
+    zero = build.number(0.0)
+    return build.where(build.call(aten.le.Tensor, x, zero), zero, x)
+
+
+def _bounded(build: _Builder, x: Any, low: Any, high: Any) -> fx.Node | None:
+    if any(bound is not None and not isinstance(bound, (int, float)) for bound in (low, high)):
+        return None
+    if low is not None:
+        bound = build.number(float(low))
+        x = build.where(build.less(x, bound), bound, x)
+    if high is not None:
+        # Last, so that a maximum below the minimum wins, as in PyTorch.
+        bound = build.number(float(high))
+        x = build.where(build.less(bound, x), bound, x)
+    return cast(fx.Node, x)
+
+
+def _clamp(build: _Builder, node: fx.Node) -> fx.Node | None:
+    bounds = dict(zip(("min", "max"), node.args[1:], strict=False)) | node.kwargs
+    return _bounded(build, node.args[0], bounds.get("min"), bounds.get("max"))
+
+
+def _hardtanh(build: _Builder, node: fx.Node) -> fx.Node | None:
+    bounds = dict(zip(("min_val", "max_val"), node.args[1:], strict=False)) | node.kwargs
+    return _bounded(build, node.args[0], bounds.get("min_val", -1.0), bounds.get("max_val", 1.0))
+
+
+def _maximum(build: _Builder, node: fx.Node) -> fx.Node:
+    left, right = node.args
+    larger = build.where(build.less(right, left), left, right)  # right, when that is NaN
+    return build.where(build.is_nan(left), left, larger)
+
+
+def _minimum(build: _Builder, node: fx.Node) -> fx.Node:
+    left, right = node.args
+    smaller = build.where(build.less(left, right), left, right)
+    return build.where(build.is_nan(left), left, smaller)
+
+
+def _exponential(build: _Builder, node: fx.Node) -> fx.Node:
+    (x,) = node.args
+    return build.where(build.is_nan(x), x, build.call(node.target, x))
+
+
+def _sign(build: _Builder, node: fx.Node) -> fx.Node:
+    (x,) = node.args
+    return build.where(build.is_nan(x), build.number(0.0), build.call(node.target, x))
+
+
+def _greater(build: _Builder, node: fx.Node) -> fx.Node:
+    left, right = node.args
+    if not isinstance(right, fx.Node):
+        value = build._like
+        kind = torch.result_type(value, right)
+        right = build.call(aten.full.default, [], right, dtype=kind)
+    strict = operators.name_of(node).startswith("aten.gt.")
+    return build.call(aten.lt.Tensor if strict else aten.le.Tensor, right, left)
+
+
+def _softmax(build: _Builder, node: fx.Node) -> fx.Node:
+    """One NaN or positive infinity makes the whole row NaN."""
+    x, dim = node.args[0], node.args[1]
+    finite = build.less(x, build.number(math.inf))  # false for NaN, too
+    poison = build.where(finite, build.number(0.0), build.number(math.nan))
+    total = build.call(aten.sum.dim_IntList, poison, [dim], True)
+    return build.call(aten.add.Tensor, build.call(node.target, *node.args), total)
+
+
+def _max_pool(build: _Builder, node: fx.Node) -> None:
+    """A window that holds a NaN has it as its maximum."""
+    x = node.args[0]
+    marks = build.where(build.is_nan(x), build.number(1.0), build.number(0.0))
+    found = build.call(node.target, marks, *node.args[1:], **node.kwargs)
+    found = build.call(operator.getitem, found, 0)
+    holds = build.less(build.number(0.5), found)
+    again = build.call(node.target, *node.args, **node.kwargs)
+    values = build.call(operator.getitem, again, 0)
+    result = build.where(holds, build.number(math.nan), values)
+    for user in list(node.users):
+        user.replace_all_uses_with(result)
+        node.graph.erase_node(user)
+    node.graph.erase_node(node)
+
+
+_REWRITES: dict[str, Callable[[_Builder, fx.Node], fx.Node | None]] = {
+    "aten.relu.default": _relu,
+    "aten.clamp.default": _clamp,
+    "aten.hardtanh.default": _hardtanh,
+    "aten.maximum.default": _maximum,
+    "aten.minimum.default": _minimum,
+    "aten.exp.default": _exponential,
+    "aten.expm1.default": _exponential,
+    "aten.sign.default": _sign,
+    **dict.fromkeys(
+        (f"aten.{name}.{kind}" for name in ("gt", "ge") for kind in ("Tensor", "Scalar")),
+        _greater,
+    ),
+    "aten._softmax.default": _softmax,
+    "aten._log_softmax.default": _softmax,
+    "aten.max_pool2d_with_indices.default": _max_pool,
+}

@@ -1,0 +1,152 @@
+"""The values that integers can take, as far as the graph alone tells.
+
+OpenVINO's CPU device computes int64 in 32 bits and saturates narrow integers. Both are exact as
+long as no value leaves the range, so an integer is delegated where this module can prove that.
+"""
+
+from collections.abc import Callable
+
+import torch
+from openvino_backend import conversion, operators, subgraph
+from torch import fx
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.export import ExportedProgram
+
+Range = tuple[int, int]
+
+INT32 = (-(2**31), 2**31 - 1)
+
+
+def limits(dtype: torch.dtype) -> Range:
+    """What OpenVINO can hold in this integer or boolean dtype."""
+    if dtype == torch.bool:
+        return 0, 1
+    info = torch.iinfo(dtype)
+    return max(info.min, INT32[0]), min(info.max, INT32[1])
+
+
+def inside(inner: Range | None, outer: Range) -> bool:
+    return inner is not None and outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
+class Ranges:
+    """Looks the ranges of a program's nodes up, each computed once."""
+
+    def __init__(self, program: ExportedProgram) -> None:
+        self._program = program
+        self._known: dict[fx.Node, Range | None] = {}
+        # In order, so that an operand is known when its user asks.
+        for node in program.graph.nodes:
+            self._known[node] = self._compute(node)
+
+    def of(self, value: object) -> Range | None:
+        """None: unknown, or not an integer."""
+        if isinstance(value, fx.Node):
+            return self._known.get(value)
+        if isinstance(value, int):
+            return int(value), int(value)
+        return None
+
+    def _compute(self, node: fx.Node) -> Range | None:
+        value = node.meta.get("val")
+        if isinstance(value, (int, torch.SymInt)):
+            return _size_range(value)
+        if not isinstance(value, torch.Tensor) or value.dtype.is_floating_point:
+            return None
+        if value.dtype.is_complex:
+            return None
+        constant = subgraph.constant_of(self._program, node)
+        if constant is not None:
+            return _extent(constant)
+        rule = _RULES.get(operators.name_of(node))
+        found = rule(self, node) if rule else None
+        if value.dtype == torch.int64:
+            return found
+        # A value of a narrow dtype cannot leave it; arithmetic that would, wraps around.
+        return found if inside(found, limits(value.dtype)) else limits(value.dtype)
+
+    def arithmetic(self, node: fx.Node) -> Range | None:
+        """The exact result of an addition, subtraction or multiplication, before it wraps."""
+        rule = _ARITHMETIC.get(operators.name_of(node))
+        return rule(self, node) if rule else None
+
+
+def _size_range(size: int | torch.SymInt) -> Range | None:
+    try:
+        low, high = conversion.bounds(size)
+    except (AttributeError, TypeError, ValueError):
+        return None
+    return None if high == conversion.UNBOUNDED else (low, high)
+
+
+def _extent(constant: torch.Tensor) -> Range | None:
+    if isinstance(constant, FakeTensor):
+        return None  # its values are not there yet
+    if constant.numel() == 0:
+        return 0, 0
+    return int(constant.min()), int(constant.max())
+
+
+def _union(*ranges: Range | None) -> Range | None:
+    known = [item for item in ranges if item is not None]
+    if not known or len(known) < len(ranges):
+        return None
+    return min(low for low, _ in known), max(high for _, high in known)
+
+
+def _operands(ranges: Ranges, node: fx.Node) -> Range | None:
+    """A result that holds only values of the tensor operands."""
+    return _union(*(ranges.of(operand) for operand in operators.tensors(node)))
+
+
+def _of_full(ranges: Ranges, node: fx.Node) -> Range | None:
+    return ranges.of(node.args[1])
+
+
+def _of_scalar(ranges: Ranges, node: fx.Node) -> Range | None:
+    return ranges.of(node.args[0])
+
+
+def _of_pad(ranges: Ranges, node: fx.Node) -> Range | None:
+    fill = node.args[2] if len(node.args) > 2 else 0
+    return _union(ranges.of(node.args[0]), ranges.of(fill))
+
+
+def _of_arange(ranges: Ranges, node: fx.Node) -> Range | None:
+    ends = [ranges.of(end) for end in node.args[:2]]
+    step = node.args[2] if len(node.args) > 2 else 1
+    if len(ends) == 1:
+        ends.insert(0, (0, 0))
+    # What lies beyond the end cannot be reached, whatever the step.
+    return _union(*ends) if isinstance(step, int) else None
+
+
+def _of_where(ranges: Ranges, node: fx.Node) -> Range | None:
+    return _union(ranges.of(node.args[1]), ranges.of(node.args[2]))
+
+
+def _combine(ranges: Ranges, node: fx.Node, combine: Callable[[int, int], int]) -> Range | None:
+    left, right = ranges.of(node.args[0]), ranges.of(node.args[1])
+    if left is None or right is None or node.kwargs.get("alpha", 1) != 1:
+        return None
+    corners = [combine(a, b) for a in left for b in right]
+    return min(corners), max(corners)
+
+
+_ARITHMETIC: dict[str, Callable[[Ranges, fx.Node], Range | None]] = {
+    "aten.add.Tensor": lambda r, n: _combine(r, n, lambda a, b: a + b),
+    "aten.sub.Tensor": lambda r, n: _combine(r, n, lambda a, b: a - b),
+    "aten.mul.Tensor": lambda r, n: _combine(r, n, lambda a, b: a * b),
+}
+
+_RULES: dict[str, Callable[[Ranges, fx.Node], Range | None]] = {
+    **dict.fromkeys(operators.MOVES - {"aten.constant_pad_nd.default"}, _operands),
+    **dict.fromkeys(operators.CASTS, _operands),
+    "aten.constant_pad_nd.default": _of_pad,
+    "aten.full.default": _of_full,
+    "aten.full_like.default": _of_full,
+    "aten.scalar_tensor.default": _of_scalar,
+    "aten.arange.start_step": _of_arange,
+    "aten.where.self": _of_where,
+    **_ARITHMETIC,
+}

@@ -1,0 +1,95 @@
+"""A part of an exported program as a module of its own, constants included."""
+
+from collections.abc import Collection, Sequence
+from typing import cast
+
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.export import ExportedProgram
+
+
+def constant_of(program: ExportedProgram, node: fx.Node) -> torch.Tensor | None:
+    """The tensor that a node stands for when no call can change it, else None.
+
+    A mutated buffer is state, not a constant: it stays an input.
+    """
+    signature = program.graph_signature
+    value: object = None
+    if node.op == "get_attr":
+        value = program.graph_module
+        for part in str(node.target).split("."):
+            value = getattr(value, part, None)
+    elif node.op == "placeholder":
+        if (name := signature.inputs_to_lifted_tensor_constants.get(node.name)) is not None:
+            value = program.constants[name]
+        elif (name := signature.inputs_to_parameters.get(node.name)) is not None:
+            value = program.state_dict[name]
+        elif (name := signature.inputs_to_buffers.get(node.name)) is not None:
+            if name not in signature.buffers_to_mutate.values():
+                # Buffers that are not persistent live beside the state dict.
+                value = program.state_dict.get(name, program.constants.get(name))
+    if isinstance(value, FakeTensor) and value.constant is not None:
+        value = value.constant  # a number that became a tensor while ExecuTorch traced
+    return value.detach() if isinstance(value, torch.Tensor) else None
+
+
+def inputs_of(program: ExportedProgram, nodes: Collection[fx.Node]) -> list[fx.Node]:
+    """What the nodes read from outside and is no constant, in the order of first use."""
+    inside = set(nodes)
+    read = dict.fromkeys(argument for node in nodes for argument in node.all_input_nodes)
+    return [node for node in read if node not in inside and constant_of(program, node) is None]
+
+
+def results_of(nodes: Collection[fx.Node]) -> list[fx.Node]:
+    """Those of the nodes that someone outside reads."""
+    inside = set(nodes)
+    return [node for node in nodes if any(user not in inside for user in node.users)]
+
+
+def extract(
+    program: ExportedProgram,
+    nodes: Sequence[fx.Node],
+    inputs: Sequence[fx.Node],
+    results: Sequence[fx.Node],
+) -> fx.GraphModule:
+    """The nodes, which are in topological order, as a module from `inputs` to `results`."""
+    root = torch.nn.Module()
+    graph = fx.Graph()
+    copies: dict[fx.Node, fx.Node] = {}
+
+    def add(node: fx.Node, copy: fx.Node) -> None:
+        # The value alone: a tag or a stack trace would tie the copy to its origin.
+        copy.meta = {"val": node.meta["val"]}
+        copies[node] = copy
+
+    def lookup(node: fx.Node) -> fx.Node:
+        if node not in copies:
+            value = constant_of(program, node)
+            if value is None:
+                raise ValueError(f"{node.name} is neither an input nor a constant")
+            name = f"constant_{len(copies)}"
+            if isinstance(value, FakeTensor):
+                # ExecuTorch partitions before it looks at parameters: any value will do.
+                value = torch.zeros(value.shape, dtype=value.dtype)
+            root.register_buffer(name, value)
+            add(node, graph.get_attr(name))
+        return copies[node]
+
+    for node in inputs:
+        add(node, graph.placeholder(node.name))
+    for node in nodes:
+        for argument in node.all_input_nodes:
+            lookup(argument)
+        add(node, graph.node_copy(node, lookup))
+    graph.output(tuple(lookup(node) for node in results))
+    return fx.GraphModule(root, graph)
+
+
+def whole(program: ExportedProgram) -> fx.GraphModule:
+    """The program as such a module: its user inputs and its outputs, in their order."""
+    by_name = {node.name: node for node in program.graph.nodes}
+    nodes = [node for node in program.graph.nodes if node.op == "call_function"]
+    inputs = [by_name[str(name)] for name in program.graph_signature.user_inputs]
+    results = cast(Sequence[fx.Node], program.graph.output_node().args[0])
+    return extract(program, nodes, inputs, results)
