@@ -147,7 +147,6 @@ bool overlaps_itself(const Layout& layout) {
             [&](uint8_t a, uint8_t b) { return layout.strides[a] < layout.strides[b]; });
   bool nests = true;  // each stride steps over all that the smaller ones reach
   size_t reach = 0;   // index of the last element
-  size_t elements = 1;
   for (size_t i = 0; i < layout.rank; ++i) {
     const size_t size = layout.sizes[by_stride[i]];
     const size_t stride = layout.strides[by_stride[i]];
@@ -155,17 +154,13 @@ bool overlaps_itself(const Layout& layout) {
     if (stride == 0) return true;
     nests = nests && stride > reach;
     size_t step = 0;
-    if (checked::mul(size - 1, stride, &step) || checked::add(reach, step, &reach) ||
-        checked::mul(elements, size, &elements)) {
-      return true;
-    }
+    if (checked::mul(size - 1, stride, &step) || checked::add(reach, step, &reach)) return true;
     at_zero.sizes[at_zero.rank] = size;
     at_zero.strides[at_zero.rank] = stride;
     ++at_zero.rank;
   }
   if (nests) return false;
-  // More elements than places, or too many places to look at.
-  if (elements - 1 > reach || reach >= kMaxMarkedElements) return true;
+  if (reach >= kMaxMarkedElements) return true;
   std::vector<bool> marked(reach + 1);
   return marks_twice(at_zero, 0, 0, &marked);
 }
