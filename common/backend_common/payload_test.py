@@ -4,9 +4,10 @@ import hashlib
 import struct
 
 import pytest
-from backend_common.payload import PayloadError, Section, build, has_magic, parse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from backend_common.payload import PayloadError, Section, build, has_magic, parse
 
 SECTIONS = [
     Section("target", b"backend=openvino\n"),
