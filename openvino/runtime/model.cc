@@ -2,6 +2,7 @@
 
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/platform/log.h>
 
 #include <algorithm>
 #include <array>
@@ -112,6 +113,13 @@ std::shared_ptr<OwnedCore> shared_core(const std::shared_ptr<const OpenvinoApi>&
     if (api->ov_core_create(core->out()) != ov_status_e::OK || core->get() == nullptr) {
       *error = api->last_error();
       return nullptr;
+    }
+    // A CPU with bf16 instructions would otherwise compute float32 models in bfloat16: a blob
+    // does not keep the precision that it was compiled with, and the C API's import takes no
+    // properties. Fails where OpenVINO has no CPU plugin, which then needs no precision either.
+    if (api->ov_core_set_property(core->get(), "CPU", "INFERENCE_PRECISION_HINT", "f32") !=
+        ov_status_e::OK) {
+      ET_LOG(Info, "OpenVINO has no CPU device here: %s", api->last_error());
     }
     state->core = std::move(core);
   }

@@ -23,6 +23,7 @@ namespace executorch_backends::openvino {
   X(ov_core_free)                                  \
   X(ov_core_get_available_devices)                 \
   X(ov_core_import_model)                          \
+  X(ov_core_set_property)                          \
   X(ov_get_last_err_msg)                           \
   X(ov_get_openvino_version)                       \
   X(ov_infer_request_free)                         \
