@@ -1,0 +1,70 @@
+"""Every OpenVINO version, load mode and model: right values, no crash, poisoned heap included."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import child
+import models
+import pytest
+
+# version=folder pairs, from the BUILD file; folders are relative to where the test starts.
+TREES = {
+    version: Path(folder).absolute()
+    for version, _, folder in (
+        pair.partition("=") for pair in os.environ["EXECUTORCH_BACKENDS_OPENVINO_TREES"].split(",")
+    )
+}
+
+# Freed memory is overwritten with this byte, so that a use after free shows.
+POISON = {"MALLOC_PERTURB_": "165"}
+
+
+def start(version: str, command: str, folder: Path, **environment: str):
+    path = [str(TREES[version]), str(Path(child.__file__).parent), *sys.path]
+    return subprocess.run(
+        [sys.executable, child.__file__, command, str(folder)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path), **environment},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module", params=sorted(TREES))
+def lowered(request, tmp_path_factory):
+    """(version, folder with the programs that this version of OpenVINO compiled)."""
+    folder = tmp_path_factory.mktemp("matrix")
+    result = start(request.param, "lower", folder)
+    assert result.returncode == 0, result.stderr[-3000:]
+    return request.param, folder
+
+
+def test_the_five_versions_are_there():
+    assert sorted(TREES) == ["2025.1.0", "2025.4.1", "2026.3.1", "2026.4.0", "2026.4.1"]
+    for tree in TREES.values():
+        assert list(tree.glob("openvino/libs/libopenvino_c.so.*"))
+
+
+@pytest.mark.parametrize("environment", [{}, POISON], ids=["plain", "poisoned heap"])
+def test_every_mode_and_model_is_right(lowered, environment):
+    version, folder = lowered
+    result = start(version, "run", folder, **environment)
+    lines = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+    assert result.returncode == 0, f"died at {lines[-1:]}: {result.stderr[-2000:]}"
+    outcomes = {(line["program"], line["mode"]): line for line in lines if line["state"] != "started"}
+    assert len(outcomes) == 2 * len(models.NAMES) * len(child.MODES)
+    limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+    for (program, mode), outcome in outcomes.items():
+        if outcome["state"] == "refused" and mode == "mmap-mlock":
+            # Only a limit smaller than the file is a reason, and the text must name both.
+            size = (folder / f"{program}.pte").stat().st_size
+            assert limit != resource.RLIM_INFINITY
+            assert str(limit) in outcome["text"] and str(size) in outcome["text"], outcome
+            print(f"{program}: mmap-mlock refused, the limit is {limit} bytes")
+            continue
+        assert outcome["state"] == "done", outcome
+        assert outcome["error"] < 1e-4, outcome

@@ -1,0 +1,67 @@
+"""The same matrix on the wheel's own delegate, to show what it does; not a test.
+
+    ./bazelw run //tests/runtime_matrix:stock
+
+Prints one line per mode and model: right, wrong, or how the child died.
+"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import child
+import models
+import torch
+
+
+RUN = """
+import sys, torch
+from executorch.extension.pybindings import _C
+path, calls, mode = sys.argv[1:]
+if mode == "bytes":
+    data = open(path, "rb").read()
+    module = _C._load_for_executorch_from_buffer(data)
+else:
+    module = _C._load_for_executorch(path)
+for inputs, expected in torch.load(calls):
+    output = module.forward(inputs)[0]
+    good = output.shape == expected.shape and torch.allclose(output, expected, atol=1e-3)
+    print("right" if good else "wrong")
+"""
+
+
+def main() -> None:
+    import importlib.util
+    import os
+
+    library = next(
+        Path(importlib.util.find_spec("openvino").origin).parent.glob("libs/libopenvino_c.so.*")
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        child.lower(Path(folder))
+        for name in models.NAMES:
+            assert torch.load(Path(folder) / f"{name}.pt")
+            for mode in ("bytes", "file"):
+                for poison in ("0", "165"):
+                    result = subprocess.run(
+                        [sys.executable, "-c", RUN, f"{folder}/{name}_raw.pte", f"{folder}/{name}.pt", mode],
+                        env={
+                            **os.environ,
+                            "PYTHONPATH": os.pathsep.join(sys.path),
+                            "OPENVINO_LIB_PATH": str(library),
+                            "MALLOC_PERTURB_": poison,
+                        },
+                        text=True,
+                        capture_output=True,
+                        check=False,
+                    )
+                    said = " ".join(result.stdout.split()) or "nothing"
+                    ending = "" if result.returncode == 0 else f", died with {result.returncode}"
+                    if result.returncode > 0:
+                        ending += ": " + result.stderr.strip().splitlines()[-1][:150]
+                    print(f"{name:14} {mode:6} MALLOC_PERTURB_={poison:3} {said}{ending}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
