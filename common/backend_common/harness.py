@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, cast
 
 import torch
+from torch import fx
+from torch.export import ExportedProgram
+from torch.utils import _pytree as pytree
+
 from backend_common import lowering, program
 from backend_common.errors import ExecutionError, LoweringError
 from backend_common.methods import export_methods
 from backend_common.report import Row
-from torch import fx
-from torch.export import ExportedProgram
-from torch.utils import _pytree as pytree
 
 Kind = Literal["pass", "difference", "refusal", "execution error", "crash", "time limit", "error"]
 
@@ -275,8 +276,12 @@ def _difference_of_values(expected: Any, actual: Any, tolerance: float, layouts:
         wrong = ~torch.isclose(actual, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
         error = (actual.double() - expected.double()).abs().nan_to_num(0.0, posinf=0.0)
         relative = error / expected.double().abs().clamp_min(1e-12)
-        worst = "" if not wrong.any() else (
-            f"max abs error {error.max().item():.3g}, max rel error {relative.max().item():.3g}"
+        worst = (
+            ""
+            if not wrong.any()
+            else (
+                f"max abs error {error.max().item():.3g}, max rel error {relative.max().item():.3g}"
+            )
         )
     if not worst:
         return ""

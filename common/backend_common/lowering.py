@@ -7,15 +7,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from backend_common import backend as registry
-from backend_common.backend import Backend
-from backend_common.diagnostics import Diagnostics, source_line
-from backend_common.errors import LoweringError
-from backend_common.kernels import registered_kernels
-from backend_common.methods import Model, export_methods
-from backend_common.operators import operator_name
-from backend_common.report import Row
-from backend_common.stages import stage
 from executorch.exir import (
     EdgeCompileConfig,
     EdgeProgramManager,
@@ -28,6 +19,17 @@ from executorch.exir.passes import MemoryPlanningPass, ToOutVarPass
 from torch import fx
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
+
+from backend_common import backend as registry
+from backend_common import decompositions
+from backend_common.backend import Backend
+from backend_common.diagnostics import Diagnostics, source_line
+from backend_common.errors import LoweringError
+from backend_common.kernels import registered_kernels
+from backend_common.methods import Model, export_methods
+from backend_common.operators import operator_name
+from backend_common.report import Row
+from backend_common.stages import stage
 
 # A page: a delegate's data can then be used, and given back, in place.
 SEGMENT_ALIGNMENT = 4096
@@ -111,18 +113,45 @@ def _lower(
 ) -> Lowered:
     checked_options = chosen.parse_options(options)
     say("export")
-    programs = export_methods(model, example_inputs, kwargs, dynamic_shapes, strict)
-    for transform in chosen.passes(checked_options):
-        programs = {name: _transform(transform, name, program) for name, program in programs.items()}
-    say(f"lower to {chosen.name}")
-    diagnostics = {name: Diagnostics() for name in programs}
-    edge = _to_edge(chosen, checked_options, keep, programs, diagnostics)
+    exported = export_methods(model, example_inputs, kwargs, dynamic_shapes, strict)
+    programs: Mapping[str, ExportedProgram] = exported
+    decomposed: set[decompositions.Operator] = set()
+    while True:
+        for transform in chosen.passes(checked_options):
+            programs = {
+                name: _transform(transform, name, program) for name, program in programs.items()
+            }
+        say(f"lower to {chosen.name}")
+        diagnostics = {name: Diagnostics() for name in programs}
+        edge = _to_edge(chosen, checked_options, keep, programs, diagnostics)
+        # What the backend left, and no kernel computes as eager does, is written with other
+        # operators. Rare, and not known before: a backend's choice may depend on anything.
+        needed = set[decompositions.Operator]().union(
+            *(_needed_decompositions(edge.exported_program(name)) for name in programs)
+        )
+        if needed <= decomposed:
+            break
+        decomposed |= needed
+        programs = {
+            name: _decompose(name, program, decomposed) for name, program in exported.items()
+        }
     rows = [row for name in programs for row in _rows(edge, name, chosen, diagnostics[name])]
     say("emit the program")
     executorch = _to_executorch(edge)
     _check_kernels(executorch, rows)
     with stage("serialize the program"):
         return Lowered(buffer=bytes(executorch.buffer), report=tuple(rows))
+
+
+def _needed_decompositions(program: ExportedProgram) -> set[decompositions.Operator]:
+    return decompositions.needed(program, registered_kernels())
+
+
+def _decompose(
+    name: str, program: ExportedProgram, operators: Collection[decompositions.Operator]
+) -> ExportedProgram:
+    with stage("decomposition", name), torch.no_grad():
+        return decompositions.decompose(program, operators)
 
 
 def _transform(
@@ -140,9 +169,7 @@ def _to_edge(
     diagnostics: Mapping[str, Diagnostics],
 ) -> EdgeProgramManager:
     partitioners = {
-        name: chosen.partitioners(
-            options, keep=keep, method=name, diagnostics=diagnostics[name]
-        )
+        name: chosen.partitioners(options, keep=keep, method=name, diagnostics=diagnostics[name])
         for name in programs
     }
     # Kernels are checked by name after emission, against those that are really there.

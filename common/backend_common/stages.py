@@ -10,7 +10,9 @@ from backend_common.errors import LoweringError
 from backend_common.report import Row
 
 # `SpecViolationError: Operator torch._ops.aten.cummax.default is not …`, `aten::cummax`
-_OPERATOR = re.compile(r"\b(?:torch\._ops\.|torch\.ops\.)?(aten|dim_order_ops|quantized_decomposed)(?:::|\.)(\w+(?:\.\w+)?)")
+_OPERATOR = re.compile(
+    r"\b(?:torch\._ops\.|torch\.ops\.)?(aten|dim_order_ops|quantized_decomposed)(?:::|\.)(\w+(?:\.\w+)?)"
+)
 
 
 @contextlib.contextmanager
