@@ -220,6 +220,9 @@ def version(text: str) -> str:
 
 
 def _isa(blob: bytes) -> str:
-    """The instruction set that the blob's header names; "any" before OpenVINO 2026.4."""
-    found = re.search(rb"isa=([ -:<-~]+)", blob[:4096])
+    """The instruction set that the blob's header names; "any" before OpenVINO 2026.4.
+
+    The header's text, `ov=…;isa=… support`, is followed by a length whose bytes may be printable.
+    """
+    found = re.search(rb"isa=([ -:<-~]+?)(?: support|[^ -~]|;)", blob[:4096])
     return found.group(1).decode().strip() if found else "any"

@@ -13,6 +13,11 @@ def name_of(node: fx.Node) -> str:
     return str(target) if hasattr(target, "overloadpacket") else getattr(target, "__name__", "")
 
 
+def items_taken(node: fx.Node) -> set[object]:
+    """The indices of the results that someone takes from a node with several."""
+    return {user.args[1] for user in node.users if name_of(user) == "getitem"}
+
+
 def tensors(node: fx.Node) -> list[fx.Node]:
     """The operands that are tensors or lists of tensors."""
     return [

@@ -32,11 +32,13 @@ def objection(node: fx.Node, ranges: Ranges) -> str | None:
 
 
 def _values(node: fx.Node) -> list[torch.Tensor]:
-    """The tensors that a node reads and makes."""
+    """The tensors that a node reads, and those that it makes for someone."""
     found: list[torch.Tensor] = []
     for item in (*operators.tensors(node), node):
         value = item.meta.get("val")
         parts = value if isinstance(value, (tuple, list)) else [value]
+        if item is node and (wanted := operators.items_taken(node)):
+            parts = [part for index, part in enumerate(parts) if index in wanted]
         found += [part for part in parts if isinstance(part, torch.Tensor)]
     return found
 
@@ -361,6 +363,7 @@ _RULES: dict[str, Rule] = {
     ),
     **dict.fromkeys(("aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor"), _binary),
     "aten.div.Tensor": _divide,
+    **dict.fromkeys((f"aten.{name}.Scalar" for name in ("add", "sub", "mul", "div")), _float),
     "aten.pow.Tensor_Scalar": _float,
     "aten.pow.Tensor_Tensor": _float,
     "aten.maximum.default": _float,

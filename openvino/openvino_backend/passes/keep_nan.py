@@ -30,6 +30,7 @@ def keep_nan(graph: fx.Graph) -> None:
         with graph.inserting_before(node):
             result = rewrite(_Builder(graph, node), node)
         if result is not None:
+            result.meta = {"val": node.meta["val"]}
             node.replace_all_uses_with(result)
             graph.erase_node(node)
 
@@ -142,6 +143,7 @@ def _max_pool(build: _Builder, node: fx.Node) -> None:
     values = build.call(operator.getitem, again, 0)
     result = build.where(holds, build.number(math.nan), values)
     for user in list(node.users):
+        result.meta = {"val": user.meta["val"]}
         user.replace_all_uses_with(result)
         node.graph.erase_node(user)
     node.graph.erase_node(node)
