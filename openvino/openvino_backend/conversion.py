@@ -62,8 +62,9 @@ def bounds(size: int | torch.SymInt) -> tuple[int, int]:
         symbol: ranges.get(symbol, ValueRanges.unknown_int()) for symbol in expression.free_symbols
     }
     found = bound_sympy(expression, known)
-    low = max(0, int(found.lower)) if found.lower.is_integer else 0
-    high = int(found.upper) if found.upper.is_integer else UNBOUNDED
+    # Infinities are no sympy integers.
+    low = max(0, int(found.lower)) if getattr(found.lower, "is_Integer", False) else 0
+    high = int(found.upper) if getattr(found.upper, "is_Integer", False) else UNBOUNDED
     # torch.export writes "no upper bound" as a number near sys.maxsize.
     return low, (high if 0 <= high < 2**31 else UNBOUNDED)
 

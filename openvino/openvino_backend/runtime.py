@@ -1,5 +1,6 @@
 """Where the delegate and OpenVINO itself are, for programs that run from Python."""
 
+import ctypes
 import importlib.util
 import os
 import re
@@ -37,3 +38,24 @@ def name_openvino_library() -> None:
     """Tell the delegate where the wheel's library is, unless the user named one."""
     if LIBRARY_VARIABLE not in os.environ and (library := openvino_library()) is not None:
         os.environ[LIBRARY_VARIABLE] = str(library)
+
+
+class DelegateError(RuntimeError):
+    """Our delegate cannot run programs in this process; the text says why."""
+
+
+def load() -> ctypes.CDLL:
+    """Load the delegate into this process, for programs that run on ExecuTorch's own bindings.
+
+    Before `executorch.extension.pybindings` is imported: that brings the wheel's delegate, and
+    the first one to register an id keeps it.
+    """
+    name_openvino_library()
+    library = ctypes.CDLL(str(delegate_library()))
+    error = int(library.executorch_backends_openvino_registration_error())
+    if error:
+        raise DelegateError(
+            f"another delegate runs 'OpenvinoBackend' in this process (ExecuTorch error {error}); "
+            "call openvino_backend.runtime.load() before importing executorch's Python bindings"
+        )
+    return library

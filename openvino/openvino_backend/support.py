@@ -117,18 +117,6 @@ def _float(node: fx.Node, ranges: Ranges) -> str | None:
     return None
 
 
-def _scalars(*indices: int, **keywords: object) -> Rule:
-    """As `_float`, with keyword arguments at their default values."""
-
-    def rule(node: fx.Node, ranges: Ranges) -> str | None:
-        for name, default in keywords.items():
-            if _argument(node, name, default) != default:
-                return f"with {name}={_argument(node, name, default)}"
-        return _float(node, ranges)
-
-    return rule
-
-
 def _argument(node: fx.Node, name: str, default: object = None) -> Any:
     """An argument by its name in the operator's schema."""
     if name in node.kwargs:
@@ -205,6 +193,13 @@ def _indexed(*indices: int) -> Rule:
         for slot in slots:
             if slot is not None and _dtype(slot) not in (torch.int64, torch.int32):
                 return f"its index is a {_short(_dtype(slot))}"
+        present = [slot for slot in slots if slot is not None]
+        if len(present) > 1:
+            # OpenVINO flattens several indices into one, which counts none from the end.
+            for slot in present:
+                found = ranges.of(slot)
+                if found is None or found[0] < 0:
+                    return "one of its several indices may be negative"
         # An index that is also the data must be exact.
         data = [operand for operand in operators.tensors(node) if operand not in slots]
         if node.args[0] in slots:
@@ -244,8 +239,8 @@ def _made(node: fx.Node, ranges: Ranges) -> str | None:
 
 
 def _arange(node: fx.Node, ranges: Ranges) -> str | None:
-    if _dtype(node) not in FLOATS and not all(isinstance(a, (int, fx.Node)) for a in node.args):
-        return "an integer range with fractions"
+    if not all(isinstance(a, (int, fx.Node)) for a in node.args):
+        return "a range with fractions"
     return _made(node, ranges)
 
 
@@ -308,7 +303,9 @@ def _softmax(node: fx.Node, ranges: Ranges) -> str | None:
     return _float(node, ranges)
 
 
-def _norm_without_affine(node: fx.Node, ranges: Ranges) -> str | None:
+def _group_norm(node: fx.Node, ranges: Ranges) -> str | None:
+    if cast(fx.Node, node.args[0]).meta["val"].dtype != torch.float32:
+        return "OpenVINO's CPU device has it for float32 only"
     return _float(node, ranges)
 
 
@@ -395,7 +392,7 @@ _RULES: dict[str, Rule] = {
     "aten._softmax.default": _softmax,
     "aten._log_softmax.default": _softmax,
     "aten.native_layer_norm.default": _first_result_only(_float),
-    "aten.native_group_norm.default": _first_result_only(_float),
+    "aten.native_group_norm.default": _first_result_only(_group_norm),
     "aten._native_batch_norm_legit_no_training.default": _first_result_only(_float),
     "aten.max_pool2d_with_indices.default": _first_result_only(_max_pool),
     "aten.avg_pool2d.default": _avg_pool,
