@@ -74,8 +74,17 @@ class OpenvinoPartitioner(Partitioner):
             partitions += self._convertible(program, nodes)
         return sorted(partitions, key=lambda nodes: order[nodes[0]])
 
+    def _report_bodies(self, program: ExportedProgram) -> None:
+        for module in program.graph_module.modules():
+            if isinstance(module, fx.GraphModule) and module is not program.graph_module:
+                for node in module.graph.nodes:
+                    if operators.name_of(node):
+                        reason = "it is in the body of a control-flow operator"
+                        self._reject(node, reason, "")
+
     def _objections(self, program: ExportedProgram) -> dict[fx.Node, str]:
         """The nodes that stay, each with its reason, which is reported."""
+        self._report_bodies(program)
         ranges = Ranges(program)
         found: dict[fx.Node, str] = {}
         for node in program.graph.nodes:

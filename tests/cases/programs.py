@@ -1,0 +1,286 @@
+"""Small programs that were wrong once, somewhere: each is right in eager PyTorch.
+
+CASES maps a name to a Case, which the harness of backend_common lowers, runs from a file and
+compares with eager.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+Inputs = tuple[Any, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """make gives a module in eval mode and its example inputs, the same on every call.
+
+    also: further inputs, run in order on the one loaded program.
+    refusable: the backends that may refuse it, because no kernel is there.
+    left: operators that OpenVINO must leave, because it computes them otherwise.
+    wrong_on: backends that cannot get it right, because a kernel of ExecuTorch's is wrong.
+    """
+
+    make: Callable[[], tuple[nn.Module, Inputs]]
+    dynamic_shapes: Any = None
+    also: tuple[Inputs, ...] = ()
+    refusable: frozenset[str] = frozenset()
+    left: frozenset[str] = frozenset()
+    wrong_on: frozenset[str] = frozenset()
+
+
+CASES: dict[str, Case] = {}
+
+
+class Function(nn.Module):
+    """A function of (parts, *inputs); tensors among the parts become buffers."""
+
+    def __init__(self, function: Callable[..., Any], parts: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.function = function
+        for name, part in parts.items():
+            if isinstance(part, Tensor):
+                self.register_buffer(name, part)
+            else:
+                self.add_module(name, part)
+
+    def forward(self, *inputs: Any) -> Any:
+        return self.function(self, *inputs)
+
+
+def case(
+    function: Callable[..., Any],
+    inputs: Callable[[], Inputs],
+    parts: Callable[[], Mapping[str, Any]] = dict,
+    **fields: Any,
+) -> Case:
+    def make() -> tuple[nn.Module, Inputs]:
+        torch.manual_seed(3)
+        return Function(function, parts()).eval(), inputs()
+
+    for name in ("refusable", "left", "wrong_on"):
+        fields[name] = frozenset(fields.get(name, ()))
+    return Case(make, **fields)
+
+
+def randoms(*shapes: tuple[int, ...]) -> Callable[[], Inputs]:
+    return lambda: tuple(torch.randn(shape) for shape in shapes)
+
+
+def values(*tensors: Any, dtype: torch.dtype | None = None) -> Callable[[], Inputs]:
+    return lambda: tuple(
+        item.clone() if isinstance(item, Tensor) else torch.tensor(item, dtype=dtype)
+        for item in tensors
+    )
+
+
+NAN, INF = float("nan"), float("inf")
+EDGES = (NAN, -1.0, 2.0, 0.0, INF, -INF, 100.0, -100.0)
+rows = torch.export.Dim("rows", min=2, max=16)
+
+# --- blobs, shapes and ranks ---------------------------------------------------------------------
+
+CASES["two_layers_from_a_file"] = case(
+    lambda m, x: m.second(F.relu(m.first(x))),
+    randoms((2, 8)),
+    lambda: {"first": nn.Linear(8, 8), "second": nn.Linear(8, 4)},
+)
+CASES["dynamic_rows"] = case(
+    lambda m, x: m.layer(x),
+    randoms((3, 8)),
+    lambda: {"layer": nn.Linear(8, 4)},
+    dynamic_shapes=(({0: rows},),),
+    also=((torch.ones(7, 8),), (torch.ones(16, 8),), (torch.ones(2, 8),)),
+)
+CASES["dynamic_cat"] = case(
+    lambda m, x: torch.cat([x, x * 2], 1),
+    randoms((2, 5, 3)),
+    dynamic_shapes=(({1: rows},),),
+    also=((torch.ones(2, 9, 3),),),
+)
+CASES["dynamic_flatten"] = case(
+    lambda m, x: x.exp().reshape(x.shape[0], -1) + 1,
+    randoms((3, 4, 5)),
+    dynamic_shapes=(({0: rows},),),
+    also=((torch.ones(6, 4, 5),),),
+)
+CASES["dynamic_size_as_a_value"] = case(
+    lambda m, x: x * x.shape[0] + torch.arange(x.shape[0]).unsqueeze(1),
+    randoms((3, 4)),
+    dynamic_shapes=(({0: rows},),),
+    also=((torch.ones(5, 4),),),
+)
+CASES["dynamic_attention"] = case(
+    lambda m, x: torch.softmax(x @ x.transpose(1, 2), -1) @ x,
+    randoms((2, 4, 8)),
+    dynamic_shapes=(({1: rows},),),
+    also=((torch.ones(2, 11, 8),),),
+)
+CASES["scalar_sum"] = case(lambda m, x: x.sum(), randoms((4,)))
+CASES["scalar_mean_of_squares"] = case(lambda m, x: (x * x).mean(), randoms((2, 3)))
+CASES["scalar_argmax"] = case(lambda m, x: x.argmax(), randoms((2, 5)))
+CASES["scalar_input"] = case(lambda m, x, y: x * y, values([1.0, 2.0, -3.0], 2.5))
+CASES["empty_input"] = case(lambda m, x: x * 2 + 1, values(torch.zeros(0, 3)))
+CASES["identity_clone"] = case(lambda m, x: x.clone(), randoms((3,)))
+CASES["input_returned_beside_a_sum"] = case(lambda m, x: (x, x + 1), randoms((3,)))
+CASES["same_output_twice"] = case(lambda m, x: (lambda y: (y, y, y[:1]))(x * 2), randoms((3,)))
+CASES["constant_output"] = case(
+    lambda m, x: (x + 1, m.w), randoms((3,)), lambda: {"w": torch.arange(2.0)}
+)
+
+# --- layouts -------------------------------------------------------------------------------------
+
+
+def channels_last() -> Inputs:
+    return (torch.randn(1, 3, 8, 8).to(memory_format=torch.channels_last),)
+
+
+CASES["channels_last_input"] = case(
+    lambda m, x: m.conv(x), channels_last, lambda: {"conv": nn.Conv2d(3, 4, 3)}
+)
+CASES["channels_last_output"] = case(
+    lambda m, x: m.conv(x).to(memory_format=torch.channels_last),
+    randoms((1, 3, 8, 8)),
+    lambda: {"conv": nn.Conv2d(3, 4, 3)},
+)
+CASES["transposed_output"] = case(lambda m, x: (x + 1).transpose(1, 2), randoms((1, 5, 4)))
+CASES["expanded_output"] = case(lambda m, x: (x * 2).unsqueeze(0).expand(3, -1), randoms((4,)))
+
+# --- NaN and infinities --------------------------------------------------------------------------
+
+for name, function in {
+    "relu": F.relu,
+    "clamp": lambda x: x.clamp(-1, 2),
+    "clamp_with_crossed_bounds": lambda x: x.clamp(2, -1),
+    "relu6": F.relu6,
+    "exp": torch.exp,
+    "greater": lambda x: (x > 0, x >= 2),
+    "softmax": lambda x: torch.softmax(torch.stack([x, x.flip(0), x.nan_to_num(0.5)]), -1),
+    "max_pool": lambda x: F.max_pool2d(x.reshape(1, 1, 2, 4), 2, 1),
+    "amax": lambda x: x.reshape(2, 4).amax(1),
+}.items():
+    CASES[f"{name}_of_nan"] = case(lambda m, x, f=function: f(x), values(EDGES))
+# ExecuTorch's portable kernel says NaN, eager 0.
+CASES["sign_of_nan"] = case(lambda m, x: torch.sign(x), values(EDGES), wrong_on=("portable",))
+CASES["maximum_of_nan"] = case(
+    lambda m, x, y: (torch.maximum(x, y), torch.minimum(x, y)), values(EDGES, EDGES[::-1])
+)
+
+# --- integers ------------------------------------------------------------------------------------
+
+CASES["large_int64"] = case(
+    lambda m, x: x + 1, values([2**40, 2**33]), left=("aten.add.Tensor",)
+)
+CASES["large_int64_moved"] = case(
+    lambda m, x, y: (x.flip(0), y + 1), values([2**40, 2**33], [1.0])
+)
+CASES["uint8_multiply"] = case(
+    lambda m, x: x * x, values([20, 3], dtype=torch.uint8), left=("aten.mul.Tensor",)
+)
+CASES["int_floor_divide"] = case(lambda m, x: x // 2, values([-3, -2, -1, 0, 1, 2, 3]))
+CASES["int_remainder"] = case(lambda m, x: x % 3, values([-7, -1, 0, 5, 7]))
+CASES["int_equals_fraction"] = case(lambda m, x: x == 2.5, values([1, 2, 3]))
+CASES["cast_to_int_and_back"] = case(lambda m, x: x.int().float(), values([1.7, -1.7, 0.2]))
+CASES["cumsum_of_bool"] = case(
+    lambda m, x: torch.cumsum(x, 1), values([[True, True, False, True]])
+)
+CASES["sum_of_int32"] = case(
+    lambda m, x: x.sum(1), values([[1, 2], [2**31 - 1, 1]], dtype=torch.int32)
+)
+CASES["one_hot"] = case(lambda m, i: F.one_hot(i, 5), values([0, 3, 1, 4]))
+CASES["embedding_of_int64"] = case(
+    lambda m, i: m.table(i) * 2, values([[1, 9], [0, 3]]), lambda: {"table": nn.Embedding(10, 4)}
+)
+
+# --- dtypes --------------------------------------------------------------------------------------
+
+CASES["bf16_linear"] = case(
+    lambda m, x: m.layer(x),
+    lambda: (torch.randn(2, 8).bfloat16(),),
+    lambda: {"layer": nn.Linear(8, 4).bfloat16()},
+)
+CASES["float64_keeps_its_digits"] = case(
+    lambda m, x: (x + 1e-9 - x) * 1e9, values(torch.ones(3, dtype=torch.float64))
+)
+CASES["mixed_dtypes"] = case(
+    lambda m, a, b: (a + b, a * b.float(), a == b),
+    values(torch.arange(3, dtype=torch.int32), torch.tensor([1.5, 1, 2], dtype=torch.bfloat16)),
+)
+
+# --- operators that OpenVINO's frontend converts wrongly or not at all ---------------------------
+
+
+def assign_columns(m: nn.Module, x: Tensor) -> Tensor:
+    y = x.clone()
+    y[:, :, torch.tensor([1, 3])] = -1.0
+    return y
+
+
+CASES["reflect_pad"] = case(
+    lambda m, x: F.pad(x, (1, 2, 1, 0), mode="reflect"), randoms((1, 2, 5, 5))
+)
+CASES["index_put_with_none_slots"] = case(assign_columns, randoms((1, 2, 6)))
+CASES["gather_with_smaller_index"] = case(
+    lambda m, x: torch.gather(x, 1, torch.zeros(2, 2, 3, dtype=torch.int64)), randoms((4, 5, 3))
+)
+CASES["two_negative_indices"] = case(
+    lambda m, x, i: x[i, i] + 1, lambda: (torch.randn(4, 5), torch.tensor([0, 2, -1]))
+)
+CASES["range_with_fractions"] = case(lambda m, x: x + torch.arange(0, 1, 0.25), randoms((4,)))
+CASES["avg_pool_larger_than_input"] = case(
+    lambda m, x: F.avg_pool2d(x, 8, ceil_mode=True), randoms((1, 2, 5, 5))
+)
+CASES["avg_pool_divisor"] = case(
+    lambda m, x: F.avg_pool2d(x, 2, divisor_override=3), randoms((1, 2, 6, 6))
+)
+CASES["max_pool_default_stride"] = case(lambda m, x: F.max_pool2d(x, 2), randoms((1, 2, 6, 6)))
+CASES["max_pool3d_dilated"] = case(
+    lambda m, x: F.max_pool3d(x, 2, 1, dilation=2), randoms((1, 2, 5, 5, 5))
+)
+CASES["group_norm_of_bf16"] = case(
+    lambda m, x: m.norm(x),
+    lambda: (torch.randn(2, 4, 3, 3).bfloat16(),),
+    lambda: {"norm": nn.GroupNorm(2, 4).bfloat16()},
+)
+CASES["cond"] = case(
+    lambda m, x: torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x * 2, (x,)),
+    values([1.0, -3.0, 1.0]),
+    also=((torch.ones(3),),),
+)
+CASES["causal_attention"] = case(
+    lambda m, q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+    randoms((1, 2, 4, 8), (1, 2, 4, 8), (1, 2, 4, 8)),
+)
+CASES["topk_returned_directly"] = case(lambda m, x: torch.topk(x, 3), randoms((2, 8)))
+CASES["topk_between_two_layers"] = case(
+    lambda m, x: m.layer(torch.topk(m.layer(x), 4)[0]),
+    randoms((2, 4)),
+    lambda: {"layer": nn.Linear(4, 4)},
+)
+CASES["operator_without_a_kernel"] = case(
+    lambda m, x: torch.cummax(x, 1)[0], randoms((2, 5)), refusable=("openvino", "portable")
+)
+
+
+# --- state ---------------------------------------------------------------------------------------
+
+
+class Counter(nn.Module):
+    """Says 2, 3, 4 in three calls."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.ones(1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.count.add_(1)
+        return x * 0 + self.count
+
+
+CASES["counter"] = Case(
+    lambda: (Counter().eval(), (torch.zeros(3),)), also=((torch.zeros(3),), (torch.zeros(3),))
+)
