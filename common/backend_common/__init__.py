@@ -1,8 +1,7 @@
 """Lower PyTorch programs to ExecuTorch backends, and run them.
 
-    lowered = lower(module, example_inputs, backend="openvino")
-    lowered.save("model.pte")
-    outputs = load("model.pte").forward(*inputs)
+`lower(module, example_inputs, backend="openvino").save("model.pte")` writes a program, and
+`load("model.pte").forward(*inputs)` runs it.
 """
 
 import importlib

@@ -5,7 +5,7 @@ They replace what a backend leaves; what it takes, it gets whole.
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
@@ -16,7 +16,7 @@ from backend_common.graph import graph_modules
 
 aten = torch.ops.aten
 
-Operator = torch._ops.OpOverload
+Operator: TypeAlias = torch._ops.OpOverload
 
 
 def _of_integers(node: fx.Node) -> bool:
@@ -146,7 +146,7 @@ def needed(program: ExportedProgram, kernels: Collection[str]) -> set[Operator]:
     for module in graph_modules(program.graph_module):
         for node in module.graph.nodes:
             target = node.target._op if isinstance(node.target, EdgeOpOverload) else node.target
-            decomposition = DECOMPOSITIONS.get(target) if isinstance(target, Operator) else None
+            decomposition = DECOMPOSITIONS.get(target)
             if decomposition is not None and (
                 decomposition.kernel not in kernels or decomposition.wrong(node)
             ):

@@ -1,14 +1,19 @@
 """What partitioners say about the nodes that they leave, and where the user wrote them."""
 
+import contextlib
 import dataclasses
 import re
-from collections.abc import Iterable
+import traceback
+from collections.abc import Iterable, Iterator
 from pathlib import PurePath
-from typing import Any
+from typing import Any, cast
+
+from torch import fx
 
 # Frames of the libraries between the user's line and the operator.
 _LIBRARY = re.compile(
-    r"[\\/](?:torch|executorch|torchao|functorch)[\\/]|[\\/](?:backend_common|\w+_backend)[\\/]"
+    r"[\\/](?:torch|executorch|torchao|functorch)[\\/]"
+    r"|[\\/](?:backend_common|(?:aoti|openvino|qualcomm)_backend)[\\/](?!\w+_test\.py)"
     r"|<frozen |<string>|<eval_with_key>"
 )
 _FRAME = re.compile(
@@ -36,6 +41,31 @@ def source_line(node: Any) -> str:
     code = innermost["code"].strip()
     place = f"{PurePath(innermost['file']).name}:{innermost['line']}"
     return f"{place}  {code}" if code and not code.startswith("File ") else place
+
+
+@contextlib.contextmanager
+def keep_user_frames() -> Iterator[None]:
+    """While exporting, stack traces keep what `forward` calls, not `forward` alone.
+
+    torch drops the frames of functions that forward calls; theirs is the line that a user
+    looks for.
+    """
+    tracer = fx.proxy.TracerBase
+    original = tracer._filter_traceback_frames
+
+    def keep(self: Any, frames: traceback.StackSummary) -> traceback.StackSummary:
+        first = next((i for i, frame in enumerate(frames) if frame.name == "forward"), None)
+        if first is None:
+            return cast(traceback.StackSummary, original(self, frames))
+        return traceback.StackSummary.from_list(
+            [frame for frame in list(frames)[first:] if not library_frame(frame.filename)]
+        )
+
+    tracer._filter_traceback_frames = keep
+    try:
+        yield
+    finally:
+        tracer._filter_traceback_frames = original
 
 
 @dataclasses.dataclass(frozen=True)

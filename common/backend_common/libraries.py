@@ -7,7 +7,7 @@ from pathlib import Path
 FOLDER_VARIABLE = "EXECUTORCH_BACKENDS_LIBRARY_PATH"
 
 
-class LibraryNotFound(OSError):
+class LibraryNotFoundError(OSError):
     """A shared library of ours is in none of the places; the text lists them."""
 
 
@@ -28,6 +28,6 @@ def find(file_name: str, beside: str) -> Path:
         if place.exists():
             return place
     tried = ", ".join(str(place) for place in places)
-    raise LibraryNotFound(
+    raise LibraryNotFoundError(
         f"{file_name} is not there; tried {tried}. Name its folder in {FOLDER_VARIABLE}."
     )

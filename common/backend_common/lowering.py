@@ -4,7 +4,7 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 from executorch.exir import (
@@ -292,4 +292,4 @@ def _check_kernels(executorch: ExecutorchProgramManager, rows: Sequence[Row]) ->
     if missing:
         operators = len({row.operator for row in missing})
         noun = "operator has" if operators == 1 else "operators have"
-        raise LoweringError(f"{operators} {noun} no kernel:", cast(list[Row], missing))
+        raise LoweringError(f"{operators} {noun} no kernel:", missing)

@@ -2,11 +2,15 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
-from backend_common.stages import stage
 from torch.export import ExportedProgram
+
+from backend_common.diagnostics import keep_user_frames
+from backend_common.errors import LoweringError
+from backend_common.export_causes import every_cause
+from backend_common.stages import stage
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Method:
     dynamic_shapes: Any = None
 
 
-Model = torch.nn.Module | ExportedProgram | Mapping[str, "Method | ExportedProgram"]
+Model: TypeAlias = torch.nn.Module | ExportedProgram | Mapping[str, "Method | ExportedProgram"]
 
 
 def export_methods(
@@ -42,7 +46,9 @@ def export_methods(
     methods: Mapping[str, Method | ExportedProgram]
     if isinstance(model, torch.nn.Module):
         if example_inputs is None:
-            raise TypeError("lower: a module needs example_inputs, the tuple that it is called with")
+            raise TypeError(
+                "lower: a module needs example_inputs, the tuple that it is called with"
+            )
         if isinstance(example_inputs, torch.Tensor):
             raise TypeError("lower: example_inputs is a tensor; pass the tuple (tensor,)")
         methods = {"forward": Method(model, tuple(example_inputs), kwargs, dynamic_shapes)}
@@ -68,11 +74,23 @@ def _export(name: str, method: Method | ExportedProgram, strict: bool) -> Export
             f"lower: method '{name}' is a {type(method).__name__}; it can be a Method(module, "
             "inputs, kwargs, dynamic_shapes) or an ExportedProgram"
         )
-    with stage("torch.export", name), torch.no_grad():
-        return torch.export.export(
-            method.module,
-            method.inputs,
-            dict(method.kwargs or {}),
-            dynamic_shapes=method.dynamic_shapes,
-            strict=strict,
-        )
+    kwargs = dict(method.kwargs or {})
+    with stage("torch.export", name), torch.no_grad(), keep_user_frames():
+        try:
+            return torch.export.export(
+                method.module,
+                method.inputs,
+                kwargs,
+                dynamic_shapes=method.dynamic_shapes,
+                strict=strict,
+            )
+        except Exception as error:
+            causes = every_cause(
+                error, name, method.module, method.inputs, kwargs, method.dynamic_shapes
+            )
+            if not causes:
+                raise
+            noun = "place" if len(causes) == 1 else "places"
+            raise LoweringError(
+                f"torch.export of '{name}' failed in {len(causes)} {noun}:", causes
+            ) from error

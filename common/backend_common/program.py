@@ -16,10 +16,11 @@ from types import TracebackType
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
+
 from backend_common import backend as registry
 from backend_common import libraries
 from backend_common.errors import ExecutionError
-from torch.utils import _pytree as pytree
 
 MODES = ("mmap", "mmap-mlock", "mmap-mlock-ignore", "mmap-madvise", "file", "buffer")
 
@@ -167,7 +168,9 @@ class Method:
         self._program = program
         self.name = name
         counts = [ctypes.c_size_t() for _ in range(3)]
-        _check(_call("method_counts")(program._pointer(), name.encode(), *map(ctypes.byref, counts)))
+        _check(
+            _call("method_counts")(program._pointer(), name.encode(), *map(ctypes.byref, counts))
+        )
         inputs, outputs, backends = (count.value for count in counts)
         self.inputs = tuple(self._info("method_input", index) for index in range(inputs))
         self.outputs = tuple(self._info("method_output", index) for index in range(outputs))
@@ -418,8 +421,9 @@ def _fill(value: _Value, index: int, leaf: object, info: ValueInfo) -> object:
     elif isinstance(leaf, torch.Tensor):
         return _fill_tensor(value, index, leaf, info)
     else:
-        raise ExecutionError(f"input {index} is a {type(leaf).__name__}; it can be a tensor, a "
-                             "number or None")
+        raise ExecutionError(
+            f"input {index} is a {type(leaf).__name__}; it can be a tensor, a number or None"
+        )
     return None
 
 

@@ -5,14 +5,29 @@ import re
 import traceback
 from collections.abc import Iterator
 
-from backend_common.diagnostics import library_frame
+from torch import fx
+
+from backend_common.diagnostics import library_frame, source_line
 from backend_common.errors import LoweringError
+from backend_common.operators import operator_name
 from backend_common.report import Row
 
 # `SpecViolationError: Operator torch._ops.aten.cummax.default is not …`, `aten::cummax`
 _OPERATOR = re.compile(
     r"\b(?:torch\._ops\.|torch\.ops\.)?(aten|dim_order_ops|quantized_decomposed)(?:::|\.)(\w+(?:\.\w+)?)"
 )
+
+# Where torch's and ExecuTorch's texts turn from what is wrong to how they found out.
+_HOW = re.compile(
+    r"\s*(?:While executing %|Original traceback:|Here is the node in the graph module:"
+    r"|Caused by: \(|For more information, run with TORCH_LOGS|The following call raised)"
+)
+
+# By the exception's type, which is more stable than its text.
+_REMEDIES = {
+    "GuardOnDataDependentSymNode": "choose with torch.where or torch.cond, or state what is known "
+    "of the size with torch._check",
+}
 
 
 @contextlib.contextmanager
@@ -23,25 +38,48 @@ def stage(name: str, method: str = "") -> Iterator[None]:
     except LoweringError:
         raise
     except Exception as error:
-        text = _first_lines(str(error)) or type(error).__name__
-        operator = _OPERATOR.search(text)
-        row = Row(
-            method=method,
-            operator=f"{operator[1]}.{operator[2]}" if operator else "",
-            node=name,
-            source=_source_of(error),
-            delegated=False,
-            backend="",
-            reason=text,
-            remedy="",
-        )
         where = f"{name} of '{method}'" if method else name
+        row = _cause(error, name, method)
         raise LoweringError(f"{where} failed ({type(error).__name__}):", [row]) from error
 
 
-def _first_lines(text: str, count: int = 6) -> str:
-    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
-    return " ".join(lines[:count])
+def _cause(error: Exception, name: str, method: str) -> Row:
+    text = str(error)
+    node = _node_of(error)
+    operator = operator_name(node) if node is not None else ""
+    if not operator and (found := _OPERATOR.search(text)):
+        operator = f"{found[1]}.{found[2]}"
+    return Row(
+        method=method,
+        operator=operator,
+        node=node.name if node is not None else name,
+        source=(source_line(node) if node is not None else "") or _source_of(error),
+        delegated=False,
+        backend="",
+        reason=what_is_wrong(text) or type(error).__name__,
+        remedy=remedy_of(error),
+    )
+
+
+def what_is_wrong(text: str) -> str:
+    """The text in one line, without its account of how the library came to it."""
+    if how := _HOW.search(text):
+        text = text[: how.start()] or text
+    return " ".join(text.removeprefix("Failed with error:").split())
+
+
+def remedy_of(error: Exception) -> str:
+    return _REMEDIES.get(type(error).__name__, "")
+
+
+def _node_of(error: BaseException) -> fx.Node | None:
+    """The node that an interpreter was at: passes, decompositions and the emitter are ones."""
+    found = None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        node = frame.f_locals.get("n")
+        if frame.f_code.co_name == "run_node" and isinstance(node, fx.Node):
+            found = node
+    return found
 
 
 def _source_of(error: BaseException) -> str:
