@@ -1,0 +1,25 @@
+/// Controls of the fake OpenVINO library. Its "compiled model" is a text: the first byte says
+/// what kind, the others what is added to every element of the result, so that a model whose
+/// bytes are gone computes something else.
+///
+///   s  static:    f32 [2, 3] to f32 [2, 3], out = 2 * in + last byte of the text
+///   d  dynamic:   f32 [1..4, 3] to f32 [1..4, 3]; the result is in a tensor of its own
+///   p  passing:   as s, but the result is in a tensor of its own all the same
+///   z  scalar:    f32 [] to f32 []
+///   i  integer:   i64 [] to i64 []
+#pragma once
+
+extern "C" {
+
+/// From now on the named function fails, until it is called with null. Others are unaffected.
+void fake_openvino_fail(const char* function);
+
+/// Objects that were made and not freed: cores, models, requests, tensors, ports, shapes.
+int fake_openvino_live_objects();
+
+/// How often an input or output tensor was bound to a request, since the library was loaded.
+int fake_openvino_bindings();
+
+/// How often the named property was set on a core.
+int fake_openvino_properties_set(const char* name);
+}
