@@ -47,6 +47,9 @@ debian_mirror() {
   printf '%s' "$mirror"
 }
 
+# A mirror may be a snapshot, whose signed package list is past its date: the signature
+# still counts, and check_lock limits which versions are taken.
+#
 # fetch_packages STATE SUITE "TAKEN-FROM-THE-HOST" PACKAGE...: downloads the packages
 # and what they depend on into STATE/archives. Safe to repeat: apt resumes.
 fetch_packages() {
@@ -73,6 +76,7 @@ APT::Sandbox::User "$(id -un)";
 APT::Keep-Downloaded-Packages "true";
 Acquire::Languages "none";
 Acquire::Retries "3";
+Acquire::Check-Valid-Until "false";
 Debug::NoLocking "1";
 CONF
   APT_CONFIG=$state/apt.conf apt-get -qq update >&2 || die "apt could not read the package list of Debian '$suite'"
