@@ -143,8 +143,15 @@ def _check(shape: Any, value: Value) -> None:
 
 # What the frontend's long texts consist of beside the cause.
 _NOISE = (
-    "Check '", "Exception from", "Exception happened", "FrontEnd API failed", "Model wasn't fully",
-    "Summary", "While ", "At:", "/",
+    "Check '",
+    "Exception from",
+    "Exception happened",
+    "FrontEnd API failed",
+    "Model wasn't fully",
+    "Summary",
+    "While ",
+    "At:",
+    "/",
 )
 
 

@@ -10,7 +10,9 @@ from executorch.exir.backend.compile_spec_schema import CompileSpec
 # GPU, GPU.1, AUTO, AUTO:GPU,CPU, HETERO:GPU.0,CPU. Whether the device is there is another
 # question, which arises where something is compiled.
 _DEVICE = r"(?:CPU|GPU|NPU)(?:\.\d+)?"
-_DEVICES = re.compile(rf"{_DEVICE}|AUTO(?::-?{_DEVICE}(?:,-?{_DEVICE})*)?|HETERO:{_DEVICE}(?:,{_DEVICE})*")
+_DEVICES = re.compile(
+    rf"{_DEVICE}|AUTO(?::-?{_DEVICE}(?:,-?{_DEVICE})*)?|HETERO:{_DEVICE}(?:,{_DEVICE})*"
+)
 
 # What to do about operators that treat NaN otherwise than PyTorch does.
 _NAN = ("exact", "fast")

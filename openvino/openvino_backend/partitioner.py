@@ -35,17 +35,17 @@ class OpenvinoPartitioner(Partitioner):
 
     def __init__(
         self,
-        options: Options = Options(),
+        options: Options | None = None,
         *,
         keep: frozenset[str] = frozenset(),
         reject: Reject = _ignore,
     ) -> None:
         super().__init__()
-        self._options = options
+        self._options = options or Options()
         self._keep = frozenset(name.replace("::", ".") for name in keep)
         self._reject = reject
         self._specification = DelegationSpec(
-            preprocess.OpenvinoBackend.__name__, options.compile_specs()
+            preprocess.OpenvinoBackend.__name__, self._options.compile_specs()
         )
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
@@ -158,9 +158,7 @@ class _Supported(OperatorSupportBase):
     def __init__(self, objections: Mapping[fx.Node, str]) -> None:
         self._objections = objections
 
-    def is_node_supported(
-        self, submodules: Mapping[str, torch.nn.Module], node: fx.Node
-    ) -> bool:
+    def is_node_supported(self, submodules: Mapping[str, torch.nn.Module], node: fx.Node) -> bool:
         return (
             bool(operators.name_of(node))
             and node not in self._objections

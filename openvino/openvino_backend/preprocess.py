@@ -47,19 +47,19 @@ class OpenvinoBackend(BackendDetails):
         # As in the partitioner: under a fake mode the constants would have no values.
         with unset_fake_temporarily():
             module = subgraph.whole(edge_program)
+            names = [operators.name_of(node) for node in module.graph.nodes]
             try:
                 return PreprocessResult(processed_bytes=payload(module, chosen))
             except ConversionError as error:
-                raise _refusal(module, chosen, error) from error
+                raise _refusal(names, chosen, error) from error
 
 
-def _refusal(module: fx.GraphModule, chosen: Options, error: ConversionError) -> LoweringError:
+def _refusal(names: list[str], chosen: Options, error: ConversionError) -> LoweringError:
     """The partitioner has converted it, so this is the device's compiler."""
-    nodes = [node for node in module.graph.nodes if operators.name_of(node)]
-    summary = f"OpenVINO cannot compile {len(nodes)} operators for {chosen.device}: {error}"
+    unique = dict.fromkeys(name for name in names if name)
+    summary = f"OpenVINO cannot compile {len(unique)} operators for {chosen.device}: {error}"
     remedy = "leave an operator to the portable kernels with keep=[its name]"
-    names = dict.fromkeys(map(operators.name_of, nodes))
-    rows = [Row("", name, "", "", False, "openvino", str(error), remedy) for name in names]
+    rows = [Row("", name, "", "", False, "openvino", str(error), remedy) for name in unique]
     return LoweringError(summary, rows)
 
 

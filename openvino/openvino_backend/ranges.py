@@ -7,10 +7,11 @@ long as no value leaves the range, so an integer is delegated where this module 
 from collections.abc import Callable
 
 import torch
-from openvino_backend import conversion, operators, subgraph
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import ExportedProgram
+
+from openvino_backend import conversion, operators, subgraph
 
 Range = tuple[int, int]
 
@@ -43,7 +44,7 @@ class Ranges:
         """None: unknown, or not an integer."""
         if isinstance(value, fx.Node):
             return self._known.get(value)
-        if isinstance(value, int):
+        if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
             return int(value), int(value)
         return None
 

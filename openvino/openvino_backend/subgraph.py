@@ -25,10 +25,11 @@ def constant_of(program: ExportedProgram, node: fx.Node) -> torch.Tensor | None:
             value = program.constants[name]
         elif (name := signature.inputs_to_parameters.get(node.name)) is not None:
             value = program.state_dict[name]
-        elif (name := signature.inputs_to_buffers.get(node.name)) is not None:
-            if name not in signature.buffers_to_mutate.values():
-                # Buffers that are not persistent live beside the state dict.
-                value = program.state_dict.get(name, program.constants.get(name))
+        elif (
+            name := signature.inputs_to_buffers.get(node.name)
+        ) is not None and name not in signature.buffers_to_mutate.values():
+            # Buffers that are not persistent live beside the state dict.
+            value = program.state_dict.get(name, program.constants.get(name))
     if isinstance(value, FakeTensor) and value.constant is not None:
         value = value.constant  # a number that became a tensor while ExecuTorch traced
     return value.detach() if isinstance(value, torch.Tensor) else None

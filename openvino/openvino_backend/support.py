@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import torch
+from torch import fx
+
 from openvino_backend import operators
 from openvino_backend.ranges import INT32, Ranges, inside, limits
-from torch import fx
 
 FLOATS = frozenset({torch.float32, torch.float16, torch.bfloat16})
 INTEGERS = frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})
@@ -63,7 +64,7 @@ def _default_order(tensor: torch.Tensor) -> bool:
     """Whether ExecuTorch will see the dim order 0, 1, 2, ..."""
     if any(isinstance(stride, torch.SymInt) for stride in tensor.stride()):
         return tensor.dim() not in (4, 5) or not _channels_last(tensor)
-    return tensor.is_contiguous()
+    return bool(tensor.is_contiguous())
 
 
 def _channels_last(tensor: torch.Tensor) -> bool:
@@ -412,3 +413,5 @@ _RULES: dict[str, Rule] = {
     "aten.upsample_bilinear2d.vec": _float,
     "aten.upsample_nearest2d.vec": _float,
 }
+
+NAMES = frozenset(_RULES)

@@ -172,12 +172,8 @@ CASES["maximum_of_nan"] = case(
 
 # --- integers ------------------------------------------------------------------------------------
 
-CASES["large_int64"] = case(
-    lambda m, x: x + 1, values([2**40, 2**33]), left=("aten.add.Tensor",)
-)
-CASES["large_int64_moved"] = case(
-    lambda m, x, y: (x.flip(0), y + 1), values([2**40, 2**33], [1.0])
-)
+CASES["large_int64"] = case(lambda m, x: x + 1, values([2**40, 2**33]), left=("aten.add.Tensor",))
+CASES["large_int64_moved"] = case(lambda m, x, y: (x.flip(0), y + 1), values([2**40, 2**33], [1.0]))
 CASES["uint8_multiply"] = case(
     lambda m, x: x * x, values([20, 3], dtype=torch.uint8), left=("aten.mul.Tensor",)
 )
@@ -185,9 +181,7 @@ CASES["int_floor_divide"] = case(lambda m, x: x // 2, values([-3, -2, -1, 0, 1, 
 CASES["int_remainder"] = case(lambda m, x: x % 3, values([-7, -1, 0, 5, 7]))
 CASES["int_equals_fraction"] = case(lambda m, x: x == 2.5, values([1, 2, 3]))
 CASES["cast_to_int_and_back"] = case(lambda m, x: x.int().float(), values([1.7, -1.7, 0.2]))
-CASES["cumsum_of_bool"] = case(
-    lambda m, x: torch.cumsum(x, 1), values([[True, True, False, True]])
-)
+CASES["cumsum_of_bool"] = case(lambda m, x: torch.cumsum(x, 1), values([[True, True, False, True]]))
 CASES["sum_of_int32"] = case(
     lambda m, x: x.sum(1), values([[1, 2], [2**31 - 1, 1]], dtype=torch.int32)
 )

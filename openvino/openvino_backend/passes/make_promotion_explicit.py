@@ -11,9 +11,11 @@ from openvino_backend import operators
 
 aten = torch.ops.aten
 
-_ARITHMETIC = frozenset(
-    f"aten.{name}.Tensor" for name in ("add", "sub", "mul", "div")
-) | {"aten.maximum.default", "aten.minimum.default", "aten.pow.Tensor_Tensor"}
+_ARITHMETIC = frozenset(f"aten.{name}.Tensor" for name in ("add", "sub", "mul", "div")) | {
+    "aten.maximum.default",
+    "aten.minimum.default",
+    "aten.pow.Tensor_Tensor",
+}
 _COMPARISONS = frozenset(
     f"aten.{name}.{kind}"
     for name in ("eq", "ne", "lt", "le", "gt", "ge")
@@ -43,9 +45,7 @@ def make_promotion_explicit(graph: fx.Graph) -> None:
             if operand.meta["val"].dtype == common:
                 continue
             with graph.inserting_before(node):
-                cast = graph.call_function(
-                    aten._to_copy.default, (operand,), {"dtype": common}
-                )
+                cast = graph.call_function(aten._to_copy.default, (operand,), {"dtype": common})
             cast.meta = {"val": operand.meta["val"].to(common)}
             node.update_arg(index, cast)
 

@@ -1,0 +1,129 @@
+"""Which nodes are delegated, what is said about the others, and that nothing aborts."""
+
+import backend_common
+import pytest
+import torch
+from executorch.exir import to_edge_transform_and_lower
+
+from openvino_backend import conversion, preprocess, support
+from openvino_backend.conftest import lower
+from openvino_backend.partitioner import OpenvinoPartitioner
+
+
+class Function(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+def rows_of(function, *inputs, **options):
+    return {row.operator: row for row in lower(Function(function), *inputs, **options).report}
+
+
+def test_a_plain_model_is_delegated_whole(two_layers):
+    assert all(row.delegated for row in two_layers.lowered.report)
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "operator", "reason"),
+    [
+        (lambda x: x + 1, (torch.tensor([2**40]),), "aten.add.Tensor", "int64 in 32 bits"),
+        (lambda x: x * x, (torch.tensor([3], dtype=torch.uint8),), "aten.mul.Tensor", "wrap"),
+        (torch.exp, (torch.ones(2, dtype=torch.float64),), "aten.exp.default", "float64"),
+        (torch.exp, (torch.ones(0, 2),), "aten.exp.default", "no elements"),
+        (
+            torch.exp,
+            (torch.ones(1, 3, 4, 4).to(memory_format=torch.channels_last),),
+            "aten.exp.default",
+            "default order",
+        ),
+        (lambda x: x.argmax(), (torch.ones(3),), "aten.argmax.default", "no rule"),
+        (lambda x: x.int(), (torch.ones(3),), "dim_order_ops._to_dim_order_copy", "saturates"),
+    ],
+)
+def test_what_openvino_computes_otherwise_is_left_with_a_reason(function, inputs, operator, reason):
+    rows = rows_of(function, *inputs)
+    (row,) = [row for name, row in rows.items() if name.startswith(operator)]
+    assert not row.delegated
+    assert reason in row.reason
+
+
+def test_keep_leaves_an_operator():
+    rows = rows_of(lambda x: torch.relu(x.exp()), torch.ones(3), keep=["aten.relu"])
+    assert rows["aten.exp.default"].delegated
+    assert not rows["aten.relu.default"].delegated
+    assert "keep" in rows["aten.relu.default"].reason
+
+
+def test_data_that_only_moves_is_left_alone():
+    rows = rows_of(lambda x: x.permute(1, 0), torch.ones(2, 3))
+    assert "moves data" in rows["aten.permute_copy.default"].reason
+
+
+def test_an_index_needs_no_proof_but_data_does():
+    table = torch.randn(10, 4)
+    rows = rows_of(lambda i: torch.nn.functional.embedding(i, table) * 2, torch.tensor([3]))
+    assert rows["aten.embedding.default"].delegated
+
+
+def test_a_conversion_that_fails_leaves_that_node_alone(monkeypatch):
+    original = preprocess.to_model
+
+    def fails_on_sin(module, options):
+        if any("sin" in str(node.target) for node in module.graph.nodes):
+            raise conversion.ConversionError("no sine today")
+        return original(module, options)
+
+    monkeypatch.setattr(preprocess, "to_model", fails_on_sin)
+    x = torch.randn(3)
+    module = Function(lambda x: (x.exp() + 1).sin().cos() * 2)
+    lowered = lower(module, x)
+    rows = {row.operator: row for row in lowered.report}
+    assert "no sine today" in rows["aten.sin.default"].reason
+    for name in ("aten.exp.default", "aten.add.Tensor", "aten.cos.default", "aten.mul.Tensor"):
+        assert rows[name].delegated
+    (output,) = backend_common.load(lowered.buffer).forward(x)
+    torch.testing.assert_close(output, module(x), rtol=1e-3, atol=1e-3)
+
+
+def test_a_node_that_the_compiler_refuses_becomes_one_lowering_error(monkeypatch):
+    def refuses(model, device):
+        raise conversion.ConversionError("no code for it")
+
+    monkeypatch.setattr(conversion, "compile_model", refuses)
+    with pytest.raises(backend_common.LoweringError, match=r"compile .* CPU: no code") as caught:
+        lower(Function(torch.exp), torch.ones(3))
+    assert [row.operator for row in caught.value.rows] == ["aten.exp.default"]
+
+
+def test_it_is_an_ordinary_partitioner():
+    program = torch.export.export(Function(torch.exp), (torch.ones(3),))
+    edge = to_edge_transform_and_lower(program, partitioner=[OpenvinoPartitioner()])
+    (node,) = [n for n in edge.exported_program().graph.nodes if n.op == "get_attr"]
+    lowered = getattr(edge.exported_program().graph_module, node.target)
+    assert lowered.backend_id == "OpenvinoBackend"
+
+
+def test_what_another_partitioner_tagged_stays_its_own():
+    program = torch.export.export(Function(lambda x: x.exp().cos()), (torch.ones(3),))
+    edge = to_edge_transform_and_lower(program, partitioner=[]).exported_program()
+    for node in edge.graph.nodes:
+        if "cos" in node.name:
+            node.meta["delegation_tag"] = "other"
+    tagged = OpenvinoPartitioner().partition(edge).tagged_exported_program
+    tags = {n.name: n.meta.get("delegation_tag") for n in tagged.graph.nodes}
+    assert tags["aten_cos_default"] == "other"
+    assert tags["aten_exp_default"] == "openvino_0"
+
+
+def test_every_rule_is_for_an_operator_that_exists():
+    for name in support.NAMES:
+        namespace, _, rest = name.partition(".")
+        if not rest:
+            continue  # getitem
+        packet, _, overload = rest.rpartition(".")
+        if namespace == "aten":
+            assert hasattr(getattr(torch.ops.aten, packet), overload), name

@@ -1,0 +1,65 @@
+import torch
+from executorch.exir import to_edge_transform_and_lower
+
+from openvino_backend.ranges import Ranges, inside, limits
+
+
+class Function(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+def range_of_result(function, *inputs):
+    program = torch.export.export(Function(function), inputs)
+    edge = to_edge_transform_and_lower(program, partitioner=[]).exported_program()
+    return Ranges(edge).of(edge.graph.output_node().args[0][0])
+
+
+X = torch.tensor([1, 2])
+
+
+def test_an_int64_input_is_unknown():
+    assert range_of_result(lambda x: x.flip(0), X) is None
+
+
+def test_an_int32_input_is_what_its_dtype_holds():
+    assert range_of_result(lambda x: x.flip(0), X.int()) == (-(2**31), 2**31 - 1)
+
+
+def test_a_bool_is_zero_or_one():
+    assert range_of_result(lambda x: (x > 1).to(torch.int64), X) == (0, 1)
+
+
+def test_a_range_is_between_its_ends():
+    assert range_of_result(lambda x: x * 0 + 1 if False else torch.arange(3, 9, 2), X) == (3, 9)
+
+
+def test_arithmetic_is_that_of_intervals():
+    found = range_of_result(lambda x: (x > 1).to(torch.int64) * -5 + torch.arange(2), X)
+    assert found == (-5, 2)
+
+
+def test_arithmetic_with_an_unknown_value_is_unknown():
+    assert range_of_result(lambda x: x + torch.arange(2), X) is None
+
+
+def test_narrow_arithmetic_that_overflows_is_all_of_its_dtype():
+    assert range_of_result(lambda x: x * x, X.to(torch.uint8)) == (0, 255)
+
+
+def test_a_padding_counts():
+    padded = range_of_result(
+        lambda x: torch.nn.functional.pad((x > 1).to(torch.int64), (0, 1), value=7), X
+    )
+    assert padded == (0, 7)
+
+
+def test_int64_holds_what_int32_holds():
+    assert limits(torch.int64) == limits(torch.int32)
+    assert inside((0, 1), limits(torch.int64))
+    assert not inside((0, 2**31), limits(torch.int64))
+    assert not inside(None, limits(torch.int64))
