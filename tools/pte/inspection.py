@@ -34,29 +34,30 @@ def payloads(path: Path) -> list[PayloadInfo]:
     found: list[PayloadInfo] = []
     if path.stat().st_size == 0:
         return found
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        start = data.find(payload.MAGIC)
-        while start != -1:
-            size = int.from_bytes(data[start + 24 : start + 32], "little")
-            with memoryview(data) as view:
-                found.append(_payload(view, start, min(size, len(data) - start)))
-            start = data.find(payload.MAGIC, start + max(size, len(payload.MAGIC)))
+    with path.open("rb") as file:
+        # Unmapped when the last view of it is gone, which an error's traceback may hold.
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    start = data.find(payload.MAGIC)
+    while start != -1:
+        size = int.from_bytes(data[start + 24 : start + 32], "little")
+        found.append(_payload(memoryview(data)[start : start + size], start))
+        start = data.find(payload.MAGIC, start + max(size, len(payload.MAGIC)))
     return found
 
 
-def _payload(data: memoryview, start: int, size: int) -> PayloadInfo:
-    with data[start : start + size] as envelope:
-        try:
-            sections = payload.parse(envelope, verify="full")
-            target = bytes(sections.get("target", b"")).decode()
-            sizes = {name: len(section) for name, section in sections.items()}
-        except payload.PayloadError as error:
-            raise payload.PayloadError(f"the payload at byte {start}: {error}") from error
-        finally:
-            sections = {}
-        version = int.from_bytes(envelope[8:12], "little")
-    pairs = (line.partition("=") for line in target.splitlines() if line)
-    return PayloadInfo(start, size, version, {key: value for key, _, value in pairs}, sizes)
+def _payload(envelope: memoryview, start: int) -> PayloadInfo:
+    try:
+        sections = payload.parse(envelope, verify="full")
+    except payload.PayloadError as error:
+        raise payload.PayloadError(f"the payload at byte {start}: {error}") from error
+    lines = bytes(sections.get("target", b"")).decode().splitlines()
+    return PayloadInfo(
+        offset=start,
+        size=len(envelope),
+        version=int.from_bytes(envelope[8:12], "little"),
+        target={key: value for key, _, value in (line.partition("=") for line in lines)},
+        sections={name: len(section) for name, section in sections.items()},
+    )
 
 
 def describe(path: Path) -> dict[str, Any]:
