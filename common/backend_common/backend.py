@@ -77,7 +77,7 @@ def find(name: str) -> Backend:
         )
         reason = f"no backend is called '{name}'; there are: {there}"
         row = Row("", "", "backend", "", False, name, reason, remedy)
-        raise LoweringError(f"{reason}; {remedy}", [row])
+        raise LoweringError("the backend is not there:", [row])
     return cast(Backend, points[name].load())
 
 

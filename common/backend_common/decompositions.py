@@ -5,9 +5,10 @@ They replace what a backend leaves; what it takes, it gets whole.
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import torch
+import torch.nn.functional as F
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from torch import fx
 from torch.export import ExportedProgram
@@ -22,6 +23,10 @@ Operator: TypeAlias = torch._ops.OpOverload
 def _of_integers(node: fx.Node) -> bool:
     value = node.meta["val"]
     return not value.dtype.is_floating_point and value.dtype is not torch.bool
+
+
+def _of_floats(node: fx.Node) -> bool:
+    return bool(node.meta["val"].dtype.is_floating_point)
 
 
 def _truncates_integers(node: fx.Node) -> bool:
@@ -67,6 +72,66 @@ def truncating_division(x: Any, y: Any, *, rounding_mode: str | None = None) -> 
     return floor + below.to(floor.dtype)
 
 
+def sign(x: torch.Tensor) -> torch.Tensor:
+    """Given:  sign(x) of floats, whose kernel keeps NaN
+    Result: (x > 0) - (x < 0), which is 0 for NaN, as in eager
+    """
+    return (x > 0).to(x.dtype) - (x < 0).to(x.dtype)
+
+
+def power(x: torch.Tensor, exponent: Any) -> Any:
+    """Given:  x ** 5 of integers, whose kernel goes through floats
+    Result: products of x, exact in the dtype
+    """
+    if x.dtype.is_floating_point or not isinstance(exponent, int) or exponent < 0:
+        return NotImplemented
+    result = torch.ones_like(x)
+    while exponent:
+        result = result * x if exponent & 1 else result
+        x = x * x if exponent > 1 else x
+        exponent >>= 1
+    return result
+
+
+def fmax(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return _but_nan(torch.maximum, x, y)
+
+
+def fmin(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return _but_nan(torch.minimum, x, y)
+
+
+def _but_nan(choose: Callable[..., Any], x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """choose(x, y), and the other operand where one is NaN."""
+    x, y = _tensors(x, y)
+    if not x.dtype.is_floating_point:
+        return cast(torch.Tensor, choose(x, y))
+    return torch.where(x.isnan(), y, torch.where(y.isnan(), x, choose(x, y)))
+
+
+def sort(
+    x: torch.Tensor, dim: int = -1, descending: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Given:  sort(x)
+    Result: topk of all, and among equal values topk of their indices, which makes it stable
+    """
+    if x.dim() == 0:
+        return x.clone(), torch.zeros_like(x, dtype=torch.int64)
+    moved = x.transpose(dim, -1)
+    size = moved.shape[-1]
+    keys = moved.to(torch.uint8) if x.dtype is torch.bool else moved
+    keys, indices = torch.topk(keys, size, -1, largest=descending)
+    # Runs of equal values are counted from the left, and NaN equals NaN.
+    before, after = keys[..., :-1], keys[..., 1:]
+    new = before != after
+    if x.dtype.is_floating_point:
+        new = torch.logical_and(new, torch.logical_not(before.isnan() & after.isnan()))
+    runs = F.pad(torch.cumsum(new.to(torch.int64), -1), (1, 0))
+    order = torch.topk(runs * size + indices, size, -1, largest=False)[0]
+    indices = order - runs * size
+    return keys.to(x.dtype).transpose(dim, -1), indices.transpose(dim, -1)
+
+
 def max_pool3d_with_indices(
     x: torch.Tensor,
     kernel_size: list[int],
@@ -101,10 +166,6 @@ def max_pool3d_with_indices(
     return values.reshape(shape), flat.reshape(shape)
 
 
-def _max_pool3d(x: torch.Tensor, *arguments: Any, **kwargs: Any) -> torch.Tensor:
-    return max_pool3d_with_indices(x, *arguments, **kwargs)[0]
-
-
 def _three(value: Any) -> list[int]:
     values = [value] if isinstance(value, int) else list(value)
     return values * 3 if len(values) == 1 else values
@@ -115,11 +176,13 @@ class Decomposition:
     """function: takes the operator's arguments; NotImplemented leaves them to the operator.
     wrong: on which nodes the kernel, if there is one, does not compute what eager does.
     kernel: its name as programs spell it; without it every node needs the decomposition.
+    composites: operators that become this one only when they are decomposed themselves.
     """
 
     function: Callable[..., Any]
     kernel: str
     wrong: Callable[[fx.Node], bool] = lambda node: False
+    composites: tuple[Operator, ...] = ()
 
 
 DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
@@ -134,8 +197,24 @@ DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
     aten.div.Scalar_mode: Decomposition(
         truncating_division, "aten::div.Scalar_mode_out", _truncates_integers
     ),
+    aten.pow.Tensor_Scalar: Decomposition(
+        power, "aten::pow.Tensor_Scalar_out", _of_integers, (aten.square.default,)
+    ),
+    aten.fmax.default: Decomposition(fmax, "aten::fmax.out"),
+    aten.fmin.default: Decomposition(fmin, "aten::fmin.out"),
+    aten.sort.default: Decomposition(
+        sort, "aten::sort.values", composites=(aten.argsort.default, aten.msort.default)
+    ),
+    aten.sort.stable: Decomposition(
+        lambda x, *, stable=True, dim=-1, descending=False: sort(x, dim, descending),
+        "aten::sort.values_stable",
+        composites=(aten.argsort.stable,),
+    ),
+    aten.sign.default: Decomposition(sign, "aten::sign.out", _of_floats),
     aten.max_pool3d_with_indices.default: Decomposition(
-        max_pool3d_with_indices, "aten::max_pool3d_with_indices.out"
+        max_pool3d_with_indices,
+        "aten::max_pool3d_with_indices.out",
+        composites=(aten.max_pool3d.default,),
     ),
 }
 
@@ -156,9 +235,10 @@ def needed(program: ExportedProgram, kernels: Collection[str]) -> set[Operator]:
 
 def decompose(program: ExportedProgram, operators: Collection[Operator]) -> ExportedProgram:
     """A program in which these operators are written with others; `program` stays as it is."""
-    table: dict[Any, Callable[..., Any]] = {
-        operator: DECOMPOSITIONS[operator].function for operator in operators
-    }
-    if aten.max_pool3d_with_indices.default in table:
-        table[aten.max_pool3d.default] = _max_pool3d  # its form before decomposition
+    defaults = torch.export.default_decompositions()
+    table: dict[Any, Callable[..., Any]] = {}
+    for operator in operators:
+        decomposition = DECOMPOSITIONS[operator]
+        table[operator] = decomposition.function
+        table |= {composite: defaults[composite] for composite in decomposition.composites}
     return program.run_decompositions(table)

@@ -28,6 +28,7 @@ from backend_common.errors import LoweringError
 from backend_common.kernels import registered_kernels
 from backend_common.methods import Model, export_methods
 from backend_common.operators import operator_name
+from backend_common.options import option_error
 from backend_common.report import Row
 from backend_common.stages import stage
 
@@ -35,6 +36,7 @@ from backend_common.stages import stage
 SEGMENT_ALIGNMENT = 4096
 
 PORTABLE = "portable"
+EXTERNAL_WEIGHTS = "external_weights"
 
 Progress = Callable[[str], None]
 
@@ -77,7 +79,8 @@ def lower(
     model: a torch.nn.Module, an ExportedProgram, or {method name: Method}.
     example_inputs, kwargs, dynamic_shapes: for a module, as torch.export.export takes them.
     backend: the name of an installed backend, such as `openvino` or `portable`.
-    options: the backend's own.
+    options: the backend's own, and `external_weights`: True puts the weights that portable
+        operators read into `Lowered.data`, to be loaded beside the program.
     keep: operators, such as `aten.relu.default`, that are not to be delegated.
     strict: torch.export's strict mode.
     progress: called with the name of each stage before it starts.
@@ -106,11 +109,18 @@ def _lower(
     kwargs: Mapping[str, Any] | None,
     chosen: Backend,
     dynamic_shapes: Any,
-    options: Mapping[str, object],
+    options: dict[str, object],
     keep: frozenset[str],
     strict: bool,
     say: Progress,
 ) -> Lowered:
+    external_weights = options.pop(EXTERNAL_WEIGHTS, False)
+    if not isinstance(external_weights, bool):
+        raise option_error(
+            chosen.name,
+            EXTERNAL_WEIGHTS,
+            f"option '{EXTERNAL_WEIGHTS}' is {external_weights!r}; it can be True or False",
+        )
     checked_options = chosen.parse_options(options)
     say("export")
     exported = export_methods(model, example_inputs, kwargs, dynamic_shapes, strict)
@@ -137,10 +147,19 @@ def _lower(
         }
     rows = [row for name in programs for row in _rows(edge, name, chosen, diagnostics[name])]
     say("emit the program")
-    executorch = _to_executorch(edge)
+    executorch = _to_executorch(edge, external_weights)
     _check_kernels(executorch, rows)
     with stage("serialize the program"):
-        return Lowered(buffer=bytes(executorch.buffer), report=tuple(rows))
+        buffer = bytes(executorch.buffer)
+        return Lowered(buffer, tuple(rows), _only_data_file(executorch))
+
+
+def _only_data_file(executorch: ExecutorchProgramManager) -> bytes | None:
+    files = dict(executorch._tensor_data or {})
+    if len(files) > 1:
+        names = ", ".join(sorted(files))
+        raise ValueError(f"the program's weights are in {len(files)} files ({names}), not in one")
+    return bytes(next(iter(files.values()))) if files else None
 
 
 def _needed_decompositions(program: ExportedProgram) -> set[decompositions.Operator]:
@@ -210,13 +229,14 @@ def _keep_initial_values(program: ExportedProgram) -> None:
             node.meta["et_init_buffer"] = True
 
 
-def _to_executorch(edge: EdgeProgramManager) -> ExecutorchProgramManager:
+def _to_executorch(edge: EdgeProgramManager, external_weights: bool) -> ExecutorchProgramManager:
     config = ExecutorchBackendConfig(
         # Names in a fixed form: an operator without an out variant is reported with the others.
         to_out_var_pass=ToOutVarPass(ignore_to_out_var_failure=True),
         memory_planning_pass=MemoryPlanningPass(),
         segment_alignment=SEGMENT_ALIGNMENT,
         extract_delegate_segments=True,
+        external_constants=external_weights,
     )
     with stage("emitting the program"):
         return edge.to_executorch(config)

@@ -9,7 +9,7 @@ from backend_common.report import Row
 def option_error(backend: str, option: str, reason: str, remedy: str = "") -> LoweringError:
     """The refusal of one option; `reason` names the value and what is accepted."""
     row = Row("", "", f"option {option}", "", False, backend, reason, remedy)
-    return LoweringError(reason + (f"; {remedy}" if remedy else ""), [row])
+    return LoweringError(f"an option of {backend} is refused:", [row])
 
 
 def check_options(
