@@ -20,7 +20,10 @@ void emit(et_timestamp_t timestamp, et_pal_log_level_t level, const char* file,
   if (innermost != nullptr) {
     // Progress notes of the runtime and its kernels are of no use to a caller that captures.
     if (is_error) innermost->add(message, length);
-  } else if (previous_sink() != nullptr) {
+  }
+  // After a fatal message the process ends, and nobody would read the capture.
+  if ((innermost == nullptr || level == et_pal_log_level_t::kFatal) &&
+      previous_sink() != nullptr) {
     previous_sink()(timestamp, level, file, function, line, message, length);
   }
 }

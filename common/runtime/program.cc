@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "executorch_backends/common/checked/checked.h"
+#include "executorch_backends/common/runtime/error.h"
 #include "executorch_backends/common/runtime/log_capture.h"
 
 namespace et = executorch::runtime;
@@ -97,19 +98,16 @@ Error read_file(const char* path, AlignedBytes* bytes, size_t* size) {
   std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path, "rb"));
   struct stat status {};
   if (file == nullptr || fstat(fileno(file.get()), &status) != 0) {
-    ET_LOG(Error, "cannot open '%s': %s", path, std::strerror(errno));
-    return Error::AccessFailed;
+    ETB_FAIL(AccessFailed, "cannot open '%s': %s", path, std::strerror(errno));
   }
   *size = static_cast<size_t>(status.st_size);
   *bytes = allocate_aligned(*size);
   if (*bytes == nullptr) {
-    ET_LOG(Error, "cannot allocate %zu bytes for '%s'", *size, path);
-    return Error::MemoryAllocationFailed;
+    ETB_FAIL(MemoryAllocationFailed, "cannot allocate %zu bytes for '%s'", *size, path);
   }
   const size_t got = std::fread(bytes->get(), 1, *size, file.get());
   if (got != *size) {
-    ET_LOG(Error, "'%s' gave %zu bytes, and %zu were expected", path, got, *size);
-    return Error::AccessFailed;
+    ETB_FAIL(AccessFailed, "'%s' gave %zu bytes, and %zu were expected", path, got, *size);
   }
   return Error::Ok;
 }
@@ -189,14 +187,12 @@ class BackendOptionStore {
  public:
   Error add(const executorch_backends_option& option) {
     if (option.backend_id == nullptr || option.key == nullptr || option.value == nullptr) {
-      ET_LOG(Error, "an option needs a backend, a key and a value");
-      return Error::InvalidArgument;
+      ETB_FAIL(InvalidArgument, "an option needs a backend, a key and a value");
     }
     et::BackendOption stored;
     if (std::strlen(option.key) >= sizeof(stored.key)) {
-      ET_LOG(Error, "option '%s' has %zu bytes in its name; %zu are the most", option.key,
+      ETB_FAIL(InvalidArgument, "option '%s' has %zu bytes in its name; %zu are the most", option.key,
              std::strlen(option.key), sizeof(stored.key) - 1);
-      return Error::InvalidArgument;
     }
     std::strcpy(stored.key, option.key);
     const std::string value = option.value;
@@ -212,9 +208,8 @@ class BackendOptionStore {
     } else {
       std::array<char, et::kMaxOptionValueLength> text{};
       if (value.size() >= text.size()) {
-        ET_LOG(Error, "option '%s' has %zu bytes; %zu are the most", option.key, value.size(),
+        ETB_FAIL(InvalidArgument, "option '%s' has %zu bytes; %zu are the most", option.key, value.size(),
                text.size() - 1);
-        return Error::InvalidArgument;
       }
       std::copy(value.begin(), value.end(), text.begin());
       stored.value = text;
@@ -228,7 +223,8 @@ class BackendOptionStore {
       const Error error = map->set_options(
           backend_id.c_str(), et::Span<et::BackendOption>(options.data(), options.size()));
       if (error != Error::Ok) {
-        ET_LOG(Error, "options for backend '%s' were not accepted", backend_id.c_str());
+        executorch_backends::runtime::log_error(
+            __FILE__, __LINE__, __func__, "backend '" + backend_id + "': no room for its options");
         return error;
       }
     }
@@ -295,8 +291,7 @@ Error make_loader(const char* path, int32_t mode, Program* program,
       return Error::Ok;
     }
     default:
-      ET_LOG(Error, "load mode %d is none of 0 to %d", mode, EXECUTORCH_BACKENDS_BUFFER);
-      return Error::InvalidArgument;
+      ETB_FAIL(InvalidArgument, "load mode %d is none of 0 to %d", mode, EXECUTORCH_BACKENDS_BUFFER);
   }
 }
 
@@ -310,8 +305,7 @@ Error load(const char* path, const void* bytes, size_t byte_count, const char* d
   } else {
     program->bytes = allocate_aligned(byte_count);
     if (program->bytes == nullptr || (bytes == nullptr && byte_count != 0)) {
-      ET_LOG(Error, "cannot copy %zu bytes of program", byte_count);
-      return Error::MemoryAllocationFailed;
+      ETB_FAIL(MemoryAllocationFailed, "cannot copy %zu bytes of program", byte_count);
     }
     if (byte_count != 0) std::memcpy(program->bytes.get(), bytes, byte_count);
     loader = std::make_unique<BufferDataLoader>(program->bytes.get(), byte_count);
