@@ -205,7 +205,8 @@ class Method:
     def load(self) -> None:
         """Initialise the method and its delegates now rather than at the first call."""
         self._program._prepare(self)
-        _check(_call("method_load")(self._program._pointer(), self.name.encode()))
+        with self._program._turn:
+            _check(_call("method_load")(self._program._pointer(), self.name.encode()))
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> list[Any]:
         """Run on inputs in the module's own structure; returns the flat list of outputs.
@@ -237,10 +238,11 @@ class Method:
                 return None  # the C side reports the output that has no memory
             return tensors[index].data_ptr() or None
 
-        code = _call("method_execute")(
-            *(self._program._pointer(), self.name.encode()),
-            *(values, len(values), results, len(results), _Allocate(allocate), None),
-        )
+        with self._program._turn:
+            code = _call("method_execute")(
+                *(self._program._pointer(), self.name.encode()),
+                *(values, len(values), results, len(results), _Allocate(allocate), None),
+            )
         del alive
         _check(code)
         return [
@@ -258,6 +260,8 @@ class Program:
         self._options = options
         self._prepared: set[str] = set()
         self._lock = threading.Lock()
+        # Held while the program loads or runs, so that close waits; calls take turns anyway.
+        self._turn = threading.Lock()
         count = _call("program_method_count")(handle)
         self.methods: tuple[str, ...] = tuple(
             _call("program_method_name")(handle, index).decode() for index in range(count)
@@ -280,7 +284,7 @@ class Program:
 
     def close(self) -> None:
         """Free the program now; its methods raise ExecutionError from then on."""
-        with self._lock:
+        with self._turn, self._lock:
             handle, self._handle = self._handle, None
         if handle is not None:
             _call("program_free")(handle)
@@ -413,6 +417,8 @@ def _fill(value: _Value, index: int, leaf: object, info: ValueInfo) -> object:
     elif isinstance(leaf, bool):
         value.kind, value.integer = (_BOOL if info.kind == "bool" else _INT), int(leaf)
     elif isinstance(leaf, int):
+        if not -(2**63) <= leaf < 2**63:
+            raise ExecutionError(f"input {index} is {leaf}, which does not fit int64")
         value.kind, value.integer, value.real = _INT, leaf, float(leaf)
         if info.kind == "float":
             value.kind = _DOUBLE
@@ -432,10 +438,12 @@ def _fill_tensor(value: _Value, index: int, tensor: torch.Tensor, info: ValueInf
         raise ExecutionError(f"input {index} has dtype {tensor.dtype}, which programs cannot take")
     if tensor.device.type != "cpu":
         raise ExecutionError(f"input {index} is on {tensor.device}; pass a CPU tensor")
+    if tensor.layout != torch.strided:
+        raise ExecutionError(f"input {index} has layout {tensor.layout}; pass a dense tensor")
     order = info.dim_order if len(info.dim_order) == tensor.dim() else range(tensor.dim())
     # Laid out as the program declares it: without this, memory in another dim order, a view
     # or a stride of 0 would be read as something else.
-    packed = tensor.detach().permute(list(order)).contiguous()
+    packed = tensor.detach().resolve_neg().permute(list(order)).contiguous()
     sizes = (ctypes.c_int32 * tensor.dim())(*tensor.shape)
     dim_order = (ctypes.c_uint8 * tensor.dim())(*order)
     value.kind = _TENSOR

@@ -22,8 +22,7 @@ void emit(et_timestamp_t timestamp, et_pal_log_level_t level, const char* file,
     if (is_error) innermost->add(message, length);
   }
   // After a fatal message the process ends, and nobody would read the capture.
-  if ((innermost == nullptr || level == et_pal_log_level_t::kFatal) &&
-      previous_sink() != nullptr) {
+  if ((innermost == nullptr || level == et_pal_log_level_t::kFatal) && previous_sink() != nullptr) {
     previous_sink()(timestamp, level, file, function, line, message, length);
   }
 }

@@ -31,12 +31,12 @@
 
 namespace et = executorch::runtime;
 namespace ea = executorch::aten;
+using et::Error;
 using executorch::extension::BufferDataLoader;
 using executorch::extension::FileDataLoader;
 using executorch::extension::MmapDataLoader;
 using executorch::extension::Module;
 using executorch_backends::runtime::LogCapture;
-using et::Error;
 
 namespace {
 
@@ -96,7 +96,7 @@ struct FileCloser {
 
 Error read_file(const char* path, AlignedBytes* bytes, size_t* size) {
   std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path, "rb"));
-  struct stat status {};
+  struct stat status{};
   if (file == nullptr || fstat(fileno(file.get()), &status) != 0) {
     ETB_FAIL(AccessFailed, "cannot open '%s': %s", path, std::strerror(errno));
   }
@@ -137,8 +137,8 @@ int32_t kind_of(et::Tag tag) {
 }
 
 const char* kind_name(int32_t kind) {
-  static const char* const names[] = {"None", "a tensor", "an int", "a float", "a bool",
-                                      "another kind of value"};
+  static const char* const names[] = {"None",    "a tensor", "an int",
+                                      "a float", "a bool",   "another kind of value"};
   return kind >= 0 && kind <= EXECUTORCH_BACKENDS_OTHER ? names[kind] : "no kind of value";
 }
 
@@ -191,8 +191,8 @@ class BackendOptionStore {
     }
     et::BackendOption stored;
     if (std::strlen(option.key) >= sizeof(stored.key)) {
-      ETB_FAIL(InvalidArgument, "option '%s' has %zu bytes in its name; %zu are the most", option.key,
-             std::strlen(option.key), sizeof(stored.key) - 1);
+      ETB_FAIL(InvalidArgument, "option '%s' has %zu bytes in its name; %zu are the most",
+               option.key, std::strlen(option.key), sizeof(stored.key) - 1);
     }
     std::strcpy(stored.key, option.key);
     const std::string value = option.value;
@@ -208,8 +208,8 @@ class BackendOptionStore {
     } else {
       std::array<char, et::kMaxOptionValueLength> text{};
       if (value.size() >= text.size()) {
-        ETB_FAIL(InvalidArgument, "option '%s' has %zu bytes; %zu are the most", option.key, value.size(),
-               text.size() - 1);
+        ETB_FAIL(InvalidArgument, "option '%s' has %zu bytes; %zu are the most", option.key,
+                 value.size(), text.size() - 1);
       }
       std::copy(value.begin(), value.end(), text.begin());
       stored.value = text;
@@ -258,8 +258,8 @@ using Program = executorch_backends_program;
 
 /// Adds what a refused mlock needs to be understood.
 std::string mlock_hint(const char* path) {
-  struct rlimit limit {};
-  struct stat status {};
+  struct rlimit limit{};
+  struct stat status{};
   if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || stat(path, &status) != 0) return "";
   if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= static_cast<rlim_t>(status.st_size)) {
     return "";
@@ -291,7 +291,8 @@ Error make_loader(const char* path, int32_t mode, Program* program,
       return Error::Ok;
     }
     default:
-      ETB_FAIL(InvalidArgument, "load mode %d is none of 0 to %d", mode, EXECUTORCH_BACKENDS_BUFFER);
+      ETB_FAIL(InvalidArgument, "load mode %d is none of 0 to %d", mode,
+               EXECUTORCH_BACKENDS_BUFFER);
   }
 }
 
@@ -312,8 +313,8 @@ Error load(const char* path, const void* bytes, size_t byte_count, const char* d
   }
   std::unique_ptr<et::DataLoader> data_loader;
   if (data_path != nullptr) {
-    error = take(MmapDataLoader::from(data_path, MmapDataLoader::MlockConfig::NoMlock),
-                 &data_loader);
+    error =
+        take(MmapDataLoader::from(data_path, MmapDataLoader::MlockConfig::NoMlock), &data_loader);
     if (error != Error::Ok) return error;
   }
   program->module = std::make_unique<Module>(std::move(loader), nullptr, nullptr, nullptr,
@@ -366,7 +367,8 @@ std::string mismatch(const et::MethodMeta& meta, size_t index,
   auto info = meta.input_tensor_meta(index);
   if (!info.ok()) return where + "the program does not describe the tensor";
   if (value.dtype != static_cast<int32_t>(info->scalar_type())) {
-    const bool known = value.dtype >= 0 && value.dtype < static_cast<int32_t>(ea::ScalarType::NumOptions);
+    const bool known =
+        value.dtype >= 0 && value.dtype < static_cast<int32_t>(ea::ScalarType::NumOptions);
     return where + "expected dtype " + et::toString(info->scalar_type()) + ", got " +
            (known ? et::toString(static_cast<ea::ScalarType>(value.dtype))
                   : std::to_string(value.dtype).c_str());
@@ -421,9 +423,9 @@ int32_t collect(const std::vector<et::EValue>& values, executorch_backends_value
       out.data = allocate(context, i, &out);
       if (out.bytes != 0) {
         if (out.data == nullptr || tensor.const_data_ptr() == nullptr) {
-          return fail(Error::MemoryAllocationFailed,
-                      "output " + std::to_string(i) + ": no memory for " +
-                          std::to_string(out.bytes) + " bytes");
+          return fail(Error::MemoryAllocationFailed, "output " + std::to_string(i) +
+                                                         ": no memory for " +
+                                                         std::to_string(out.bytes) + " bytes");
         }
         std::memcpy(out.data, tensor.const_data_ptr(), out.bytes);
       }

@@ -101,8 +101,7 @@ using Program = std::unique_ptr<executorch_backends_program, Free>;
 
 Program load(const char* path, int32_t mode = EXECUTORCH_BACKENDS_MMAP) {
   executorch_backends_program* program = nullptr;
-  const int32_t code =
-      executorch_backends_program_load(path, nullptr, 0, nullptr, mode, &program);
+  const int32_t code = executorch_backends_program_load(path, nullptr, 0, nullptr, mode, &program);
   EXPECT_EQ(code == 0, program != nullptr);
   return Program(program);
 }
@@ -262,8 +261,8 @@ TEST(Program, DescribesAMethodWithoutInitialisingIt) {
   const int before = TestBackend::alive();
   const Program program = load(kDelegated);
   size_t inputs = 0, outputs = 0, backends = 0;
-  ASSERT_EQ(executorch_backends_method_counts(program.get(), "forward", &inputs, &outputs,
-                                              &backends), 0);
+  ASSERT_EQ(
+      executorch_backends_method_counts(program.get(), "forward", &inputs, &outputs, &backends), 0);
   EXPECT_EQ(inputs, 1u);
   EXPECT_EQ(outputs, 1u);
   ASSERT_EQ(backends, 1u);
@@ -402,7 +401,12 @@ INSTANTIATE_TEST_SUITE_P(
         WrongInput{"NoDtype", [](auto* v) { v->dtype = -3; }, "got -3"},
         WrongInput{"Rank", [](auto* v) { v->rank = 1; }, "expected rank 2"},
         WrongInput{"NegativeRank", [](auto* v) { v->rank = -1; }, "got rank -1"},
-        WrongInput{"TooManyRows", [](auto* v) { v->sizes = kFive; v->bytes = 40; }, "got [5, 2]"},
+        WrongInput{"TooManyRows",
+                   [](auto* v) {
+                     v->sizes = kFive;
+                     v->bytes = 40;
+                   },
+                   "got [5, 2]"},
         WrongInput{"NegativeRows", [](auto* v) { v->sizes = kNegative; }, "got [-1, 2]"},
         WrongInput{"DimOrder", [](auto* v) { v->dim_order = kTransposed; }, "dim order"},
         WrongInput{"NoDimOrder", [](auto* v) { v->dim_order = kTwice; }, "dim order"},
@@ -475,7 +479,7 @@ TEST(Delegate, AnOptionThatIsTooLongIsAnErrorWithBothLengths) {
 }
 
 TEST(Locking, BeyondTheLimitIsAnErrorWithBothValuesAndIgnoredOnRequest) {
-  struct rlimit before {};
+  struct rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_MEMLOCK, &before), 0);
   Bytes bytes = read(kDelegated);
   bytes.resize(1 << 20);  // ExecuTorch does not mind bytes after the end

@@ -33,7 +33,7 @@ def lower(folder: Path) -> None:
             torch.save([(call, module(*call)) for call in calls], folder / f"{name}.pt")
 
 
-class raw_blobs:  # noqa: N801
+class raw_blobs:
     """While active, payloads are OpenVINO's blobs alone."""
 
     def __init__(self, active: bool) -> None:
@@ -63,7 +63,9 @@ def run(folder: Path) -> None:
         for program in (name, f"{name}_raw"):
             path = folder / f"{program}.pte"
             for mode in MODES:
-                print(json.dumps({"program": program, "mode": mode, "state": "started"}), flush=True)
+                print(
+                    json.dumps({"program": program, "mode": mode, "state": "started"}), flush=True
+                )
                 source = path.read_bytes() if mode == "bytes" else path
                 try:
                     loaded = load(source, mode="mmap" if mode == "bytes" else mode)

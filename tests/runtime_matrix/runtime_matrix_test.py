@@ -55,7 +55,9 @@ def test_every_mode_and_model_is_right(lowered, environment):
     result = start(version, "run", folder, **environment)
     lines = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
     assert result.returncode == 0, f"died at {lines[-1:]}: {result.stderr[-2000:]}"
-    outcomes = {(line["program"], line["mode"]): line for line in lines if line["state"] != "started"}
+    outcomes = {
+        (line["program"], line["mode"]): line for line in lines if line["state"] != "started"
+    }
     assert len(outcomes) == 2 * len(models.NAMES) * len(child.MODES)
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     for (program, mode), outcome in outcomes.items():

@@ -14,7 +14,6 @@ import child
 import models
 import torch
 
-
 RUN = """
 import sys, torch
 from executorch.extension.pybindings import _C
@@ -45,7 +44,14 @@ def main() -> None:
             for mode in ("bytes", "file"):
                 for poison in ("0", "165"):
                     result = subprocess.run(
-                        [sys.executable, "-c", RUN, f"{folder}/{name}_raw.pte", f"{folder}/{name}.pt", mode],
+                        [
+                            sys.executable,
+                            "-c",
+                            RUN,
+                            f"{folder}/{name}_raw.pte",
+                            f"{folder}/{name}.pt",
+                            mode,
+                        ],
                         env={
                             **os.environ,
                             "PYTHONPATH": os.pathsep.join(sys.path),
@@ -60,7 +66,9 @@ def main() -> None:
                     ending = "" if result.returncode == 0 else f", died with {result.returncode}"
                     if result.returncode > 0:
                         ending += ": " + result.stderr.strip().splitlines()[-1][:150]
-                    print(f"{name:14} {mode:6} MALLOC_PERTURB_={poison:3} {said}{ending}", flush=True)
+                    print(
+                        f"{name:14} {mode:6} MALLOC_PERTURB_={poison:3} {said}{ending}", flush=True
+                    )
 
 
 if __name__ == "__main__":

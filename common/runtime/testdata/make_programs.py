@@ -7,8 +7,8 @@ from pathlib import Path
 
 import torch
 from executorch.exir import EdgeCompileConfig, to_edge
-from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.backend_api import to_backend
+from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 
 FOLDER = Path(__file__).parent
