@@ -66,7 +66,8 @@ def names() -> list[str]:
 def find(name: str) -> Backend:
     """The backend of this name.
 
-    Raises LoweringError with the names that are there, and what to add.
+    Raises LoweringError with the names that are there and what to add, or with what its
+    import raised.
     """
     points = _entry_points()
     if name not in points:
@@ -78,13 +79,21 @@ def find(name: str) -> Backend:
         reason = f"no backend is called '{name}'; there are: {there}"
         row = Row("", "", "backend", "", False, name, reason, remedy)
         raise LoweringError("the backend is not there:", [row])
-    return cast(Backend, points[name].load())
+    try:
+        return cast(Backend, points[name].load())
+    except Exception as error:
+        reason = f"importing {points[name].value} raised {type(error).__name__}: {error}"
+        row = Row("", "", "backend", "", False, name, reason, "install what it needs")
+        raise LoweringError(f"the backend '{name}' is broken:", [row]) from error
 
 
 def find_by_id(backend_id: str) -> Backend | None:
-    """The installed backend whose delegate has this id, or None."""
+    """The installed backend whose delegate has this id, or None; broken ones are passed over."""
     for name in names():
-        backend = find(name)
+        try:
+            backend = find(name)
+        except LoweringError:
+            continue  # another backend's trouble
         if backend.backend_id == backend_id:
             return backend
     return None

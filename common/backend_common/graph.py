@@ -2,13 +2,12 @@
 
 import dataclasses
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
 import torch
 from torch import fx
 from torch._guards import detect_fake_mode
-from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
 from backend_common.diagnostics import Diagnostics
@@ -102,6 +101,9 @@ def users_that_mutate(node: fx.Node) -> fx.Node | None:
     aliases = [node]
     for alias in aliases:
         for user in alias.users:
+            if user.target is operator.getitem:
+                aliases.append(user)  # one of several views
+                continue
             schema = getattr(user.target, "_schema", None)
             if schema is None:
                 continue
@@ -293,31 +295,3 @@ def _signature(value: Any) -> list[Any]:
         (leaf.dtype, tuple(leaf.shape), leaf.stride()) if isinstance(leaf, torch.Tensor) else leaf
         for leaf in pytree.tree_leaves(value)
     ]
-
-
-# ---------------------------------------------------------------- replacing by a function
-
-
-def trace(function: Callable[..., Any], node: fx.Node) -> fx.GraphModule:
-    """The ATen operators, without views and writes, of `function` on the node's tensors.
-
-    function: takes what the node's operator takes. Its graph's inputs are the node's
-    `operands`, in order; other arguments are constants of the graph.
-    """
-    tensors = operands(node)
-    fakes = [operand.meta["val"] for operand in tensors]
-
-    def on_operands(*values: Any) -> Any:
-        given = dict(zip(tensors, values, strict=True))
-        args, kwargs = fx.node.map_arg((node.args, node.kwargs), given.__getitem__)
-        return function(*args, **kwargs)
-
-    mode = detect_fake_mode(fakes)
-    functional = torch.func.functionalize(on_operands, remove="mutations_and_views")
-    with mode or torch._subclasses.FakeTensorMode():
-        return make_fx(functional)(*fakes)
-
-
-def operands(node: fx.Node) -> list[fx.Node]:
-    """The nodes among a node's arguments, each once, in order."""
-    return list(dict.fromkeys(node.all_input_nodes))

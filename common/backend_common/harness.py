@@ -134,7 +134,7 @@ def in_child(function: Callable[[], Outcome], time_limit: float = 120.0) -> Outc
             status = os.waitpid(child, 0)[1]
         seconds = time.monotonic() - started
         words.seek(0)
-        last_words = _tail(words.read().decode(errors="replace"))
+        last_words = _last_words(words.read().decode(errors="replace"))
     if not in_time:
         text = f"not done after {time_limit:g} s\n{last_words}".rstrip()
         return Outcome("time limit", text, seconds=seconds)
@@ -150,6 +150,8 @@ def _be_the_child(function: Callable[[], Outcome], sender: int, words: int) -> N
         os.setpgid(0, 0)
         os.dup2(words, 1)
         os.dup2(words, 2)
+        # A test runner may have replaced them by streams of its own.
+        sys.stdout = sys.stderr = os.fdopen(words, "w", buffering=1, closefd=False)
         faulthandler.enable(file=words)
         torch.set_num_threads(1)
         answer = pickle.dumps(_outcome_of(function))
@@ -191,8 +193,13 @@ def _ending(status: int) -> str:
     return f"ended with status {os.waitstatus_to_exitcode(status)} and no outcome"
 
 
-def _tail(text: str, lines: int = 20) -> str:
-    return "\n".join(text.strip().splitlines()[-lines:])
+def _last_words(text: str) -> str:
+    """The end of what the child printed; with a traceback of the crash, where it happened."""
+    lines = text.strip().splitlines()
+    crash = next((i for i, line in enumerate(lines) if line.startswith("Fatal Python error")), None)
+    if crash is None:
+        return "\n".join(lines[-20:])
+    return "\n".join(lines[max(0, crash - 10) : crash + 15])
 
 
 def _check(
@@ -274,8 +281,9 @@ def _difference_of_values(expected: Any, actual: Any, tolerance: float, layouts:
         worst = "" if not wrong.any() else "integers"
     else:
         wrong = ~torch.isclose(actual, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
-        error = (actual.double() - expected.double()).abs().nan_to_num(0.0, posinf=0.0)
-        relative = error / expected.double().abs().clamp_min(1e-12)
+        wide = torch.complex128 if expected.dtype.is_complex else torch.float64
+        error = (actual.to(wide) - expected.to(wide)).abs().nan_to_num(0.0, posinf=0.0)
+        relative = error / expected.to(wide).abs().nan_to_num(1.0).clamp_min(1e-12)
         worst = (
             ""
             if not wrong.any()

@@ -1,0 +1,112 @@
+"""What the portable kernels lack or get wrong equals eager after all."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from backend_common import decompositions, load, lower
+from backend_common.harness import difference
+from backend_common.kernels import registered_kernels
+
+NAN = float("nan")
+INTS = torch.tensor([-7, -3, -1, 0, 1, 3, 7, 2**62 + 1, -(2**62) - 1])
+DIVISORS = torch.tensor([3, -2, 2, 5, -1, 7, -3, 3, 7])
+FLOATS = torch.tensor([NAN, float("inf"), -float("inf"), 0.0, -0.0, 1.5, -1.5])
+OTHERS = torch.tensor([1.0, NAN, 2.0, -1.0, 3.0, NAN, 0.5])
+REPEATED = torch.tensor([[3, 1, 3, 2, 1, 3], [0, 0, NAN, 1, 0, NAN]])
+VOLUME = torch.randn(2, 3, 5, 6, 7, generator=torch.Generator().manual_seed(0))
+BYTES = torch.tensor([0, 1, 3, 200, 255], dtype=torch.uint8)
+
+
+class Call(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+CASES = {
+    "remainder_by_number": (lambda x: x % 3, INTS),
+    "remainder_by_negative_number": (lambda x: x % -3, INTS),
+    "remainder_by_tensor": (torch.remainder, INTS, DIVISORS),
+    "remainder_of_number": (lambda y: torch.remainder(7, y), DIVISORS),
+    "remainder_of_number_by_floats": (lambda y: torch.remainder(7, y), OTHERS),
+    "remainder_of_int32": (lambda x: x % 3, INTS[:7].int()),
+    "remainder_of_bytes": (lambda x: x % 3, BYTES),
+    "remainder_of_floats": (torch.remainder, FLOATS, OTHERS),
+    "remainder_of_integers_by_fraction": (lambda x: x % 2.5, INTS[:7]),
+    "truncating_division": (lambda x, y: torch.div(x, y, rounding_mode="trunc"), INTS, DIVISORS),
+    "truncating_division_by_number": (lambda x: torch.div(x, -3, rounding_mode="trunc"), INTS),
+    "truncating_division_of_floats": (
+        lambda x, y: torch.div(x, y, rounding_mode="trunc"),
+        FLOATS,
+        OTHERS,
+    ),
+    "square_of_integers": (torch.square, torch.tensor([2**30 + 1, -(2**31) - 1])),
+    "power_of_integers": (lambda x: x**3, torch.tensor([2**20 + 1, -3, 0])),
+    "power_zero_of_integers": (lambda x: x**0, INTS),
+    "power_of_bytes_wraps": (lambda x: x**5, BYTES),
+    "power_of_floats": (lambda x: x**3, OTHERS),
+    "sign_of_nan": (torch.sign, FLOATS),
+    "sign_of_integers": (torch.sign, INTS),
+    "fmax": (torch.fmax, FLOATS, OTHERS),
+    "fmin": (torch.fmin, FLOATS, OTHERS),
+    "fmax_of_integers": (torch.fmax, INTS, DIVISORS),
+    "fmax_of_mixed_types": (torch.fmax, FLOATS, DIVISORS[:7]),
+    "sort": (torch.sort, REPEATED),
+    "sort_along_first_dim_descending": (lambda x: torch.sort(x, 0, True), REPEATED),
+    "sort_stable": (lambda x: torch.sort(x, stable=True, descending=True), REPEATED),
+    "sort_of_bool": (torch.sort, torch.tensor([True, False, True, False])),
+    "sort_of_nothing": (lambda x: torch.sort(x, 0), torch.zeros(0, 3)),
+    "sort_of_scalar": (torch.sort, torch.tensor(2.0)),
+    "argsort": (lambda x: torch.argsort(x, stable=True), REPEATED),
+    "msort": (torch.msort, REPEATED),
+    "max_pool3d": (lambda x: F.max_pool3d(x, 2), VOLUME),
+    "max_pool3d_padded_strided_dilated": (
+        lambda x: F.max_pool3d(x, (2, 3, 2), (1, 2, 2), (1, 1, 0), (2, 1, 2)),
+        VOLUME,
+    ),
+    "max_pool3d_with_indices": (
+        lambda x: F.max_pool3d(x, 3, 2, 1, ceil_mode=True, return_indices=True),
+        VOLUME.round(),  # equal values: the first one's index
+    ),
+    "max_pool3d_without_batch": (lambda x: F.max_pool3d(x, 2, return_indices=True), VOLUME[0]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_result_equals_eager(name):
+    function, *inputs = CASES[name]
+    expected = torch.utils._pytree.tree_leaves(function(*inputs))
+    lowered = lower(Call(function).eval(), tuple(inputs), backend="portable")
+    assert difference(expected, load(lowered.buffer).forward(*inputs), 1e-6) == ""
+
+
+def test_sort_of_a_dynamic_size():
+    size = torch.export.Dim("size", min=2, max=16)
+    lowered = lower(
+        Call(torch.sort).eval(),
+        (torch.randn(5),),
+        backend="portable",
+        dynamic_shapes=(({0: size},),),
+    )
+    program = load(lowered.buffer)
+    for values in (torch.tensor([2.0, 1.0, 2.0]), torch.arange(16.0).flip(0)):
+        assert difference(list(torch.sort(values)), program.forward(values), 0) == ""
+
+
+def test_a_right_kernel_is_kept():
+    exported = torch.export.export(Call(torch.remainder), (FLOATS, OTHERS))
+    assert decompositions.needed(exported, registered_kernels()) == set()
+    exported = torch.export.export(Call(torch.remainder), (INTS, DIVISORS))
+    assert decompositions.needed(exported, registered_kernels()) == {
+        torch.ops.aten.remainder.Tensor
+    }
+
+
+def test_a_missing_kernel_is_needed_and_a_new_one_is_not():
+    exported = torch.export.export(Call(torch.fmax), (FLOATS, OTHERS))
+    assert decompositions.needed(exported, set()) == {torch.ops.aten.fmax.default}
+    assert decompositions.needed(exported, {"aten::fmax.out"}) == set()
