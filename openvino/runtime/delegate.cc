@@ -2,10 +2,12 @@
 
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/error.h>
+#include <executorch/runtime/platform/runtime.h>
 
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <new>
 #include <string>
 
 #include "executorch_backends/common/runtime/error.h"
@@ -39,6 +41,8 @@ Error guarded(Body&& body) noexcept {
     ETB_FAIL(MemoryAllocationFailed, "OpenVINO: out of memory");
   } catch (const std::exception& exception) {
     ETB_FAIL(Internal, "OpenVINO: %s", exception.what());
+  } catch (...) {
+    ETB_FAIL(Internal, "OpenVINO: an exception of an unknown type");
   }
 }
 
@@ -110,7 +114,17 @@ class OpenvinoDelegate final : public BackendInterface {
 
 Error register_delegate() {
   static OpenvinoDelegate delegate;
-  return executorch::runtime::register_backend(Backend{kBackendId, &delegate});
+  const Error error = executorch::runtime::register_backend(Backend{kBackendId, &delegate});
+  if (error != Error::Ok) {
+    executorch::runtime::runtime_init();  // for the log, this early
+    runtime::log_error(
+        __FILE__, __LINE__, __func__,
+        runtime::format("executorch_backends' OpenVINO delegate is not in use (error 0x%x): "
+                        "another library has registered %s before it. Load ours first, before "
+                        "ExecuTorch's Python bindings are imported",
+                        static_cast<unsigned>(error), kBackendId));
+  }
+  return error;
 }
 
 const Error registration_error = register_delegate();

@@ -117,7 +117,9 @@ TEST_F(FakeOpenvino, AnEqualCallBindsNothing) {
   ASSERT_NE(handle, nullptr) << log();
   auto in = matrix();
   auto out = empty_matrix();
-  ASSERT_EQ(execute(handle, {in.value(), out.value()}), Error::Ok) << log();
+  for (int call = 0; call < 2; ++call) {  // outputs are bound from the second call on
+    ASSERT_EQ(execute(handle, {in.value(), out.value()}), Error::Ok) << log();
+  }
   const int before = bindings();
   for (int call = 0; call < 5; ++call) {
     in.data()[0] = static_cast<float>(call);
@@ -159,17 +161,20 @@ TEST_F(FakeOpenvino, ADynamicResultThatTheProgramCannotHoldIsAnError) {
   expect_log({"output 0", "[4, 3]", "[2, 3]"});
 }
 
-TEST_F(FakeOpenvino, AResultThatOpenvinoKeepsElsewhereIsFetched) {
+TEST_F(FakeOpenvino, APassedThroughInputArrives) {
   CountedBlob blob(payload_of("p\x05"));
   auto handle = init(&blob);
   ASSERT_NE(handle, nullptr) << log();
   auto in = matrix();
   auto out = empty_matrix();
-  for (int call = 0; call < 2; ++call) {
+  const int before = bindings();
+  for (int call = 0; call < 3; ++call) {
     std::fill(out.data().begin(), out.data().end(), -1.0f);
+    in.data()[0] = static_cast<float>(call);
     ASSERT_EQ(execute(handle, {in.value(), out.value()}), Error::Ok) << log();
-    EXPECT_EQ(out.data(), kExpected);
+    EXPECT_EQ(out.data(), in.data());
   }
+  EXPECT_EQ(bindings(), before + 1);
 }
 
 TEST_F(FakeOpenvino, Scalars) {
@@ -194,6 +199,69 @@ TEST_F(FakeOpenvino, ASymbolicIntegerIsBoundAnewInEachCall) {
     ASSERT_EQ(execute(handle, {&in, out.value()}), Error::Ok) << log();
     EXPECT_EQ(out.data()[0], 2 * number + 1);
   }
+}
+
+TEST_F(FakeOpenvino, AnIntegerMayComeAsATensorInTheNextCall) {
+  CountedBlob blob(build_envelope({{"target", target_section(kVersion)},
+                                   {"io", io_section({{255, {}}}, {{4, {}}})},
+                                   {"blob", "i\x01"}}));
+  auto handle = init(&blob);
+  ASSERT_NE(handle, nullptr) << log();
+  OwnedTensor<int64_t> out(ScalarType::Long, {});
+  OwnedTensor<int64_t> tensor(ScalarType::Long, {}, {7});
+  et::EValue number(int64_t{9});
+  for (int call = 0; call < 2; ++call) {
+    ASSERT_EQ(execute(handle, {tensor.value(), out.value()}), Error::Ok) << log();
+    EXPECT_EQ(out.data()[0], 15);
+    ASSERT_EQ(execute(handle, {&number, out.value()}), Error::Ok) << log();
+    EXPECT_EQ(out.data()[0], 19);
+  }
+}
+
+TEST_F(FakeOpenvino, NumbersBeyond32BitsAreRefusedInEveryCall) {
+  CountedBlob blob(build_envelope({{"target", target_section(kVersion)},
+                                   {"io", io_section({{4, {}}}, {{4, {}}})},
+                                   {"blob", "i\x01"}}));
+  auto handle = init(&blob);
+  ASSERT_NE(handle, nullptr) << log();
+  OwnedTensor<int64_t> in(ScalarType::Long, {}, {3});
+  OwnedTensor<int64_t> out(ScalarType::Long, {});
+  ASSERT_EQ(execute(handle, {in.value(), out.value()}), Error::Ok) << log();
+  for (const int64_t number : {int64_t{1} << 31, -(int64_t{1} << 31) - 1, int64_t{1} << 40}) {
+    in.data()[0] = number;  // in memory that is bound already
+    EXPECT_EQ(execute(handle, {in.value(), out.value()}), Error::InvalidArgument);
+    expect_log({"input 0", std::to_string(number), "32 bits"});
+    et::EValue integer(number);
+    EXPECT_EQ(execute(handle, {&integer, out.value()}), Error::InvalidArgument);
+    expect_log({"input 0", std::to_string(number)});
+  }
+  for (const int64_t number : {(int64_t{1} << 31) - 1, -(int64_t{1} << 31)}) {
+    in.data()[0] = number;
+    ASSERT_EQ(execute(handle, {in.value(), out.value()}), Error::Ok) << log();
+    EXPECT_EQ(out.data()[0], 2 * number + 1);
+  }
+}
+
+TEST_F(FakeOpenvino, AnOutputInAnotherDimOrderLeavesTheLastOnesMemoryAlone) {
+  CountedBlob blob(payload_of(kStatic));
+  auto handle = init(&blob);
+  ASSERT_NE(handle, nullptr) << log();
+  auto in = matrix();
+  {
+    auto gone = empty_matrix();
+    for (int call = 0; call < 2; ++call) {
+      ASSERT_EQ(execute(handle, {in.value(), gone.value()}), Error::Ok) << log();
+    }
+  }
+  Floats out(ScalarType::Float, {2, 3}, {}, {1, 0});
+  for (int call = 0; call < 2; ++call) {
+    std::fill(out.data().begin(), out.data().end(), -1.0f);
+    ASSERT_EQ(execute(handle, {in.value(), out.value()}), Error::Ok) << log();
+    EXPECT_EQ(out.data(), (std::vector<float>{7, 13, 9, 15, 11, 17}));
+  }
+  auto plain = empty_matrix();
+  ASSERT_EQ(execute(handle, {in.value(), plain.value()}), Error::Ok) << log();
+  EXPECT_EQ(plain.data(), kExpected);
 }
 
 TEST_F(FakeOpenvino, AnotherDimOrderIsCopiedNotMisread) {
@@ -266,41 +334,38 @@ TEST_F(FakeOpenvino, EveryFunctionThatFailsInInitIsReportedAndNothingLeaks) {
 }
 
 TEST_F(FakeOpenvino, EveryFunctionThatFailsInARunIsReportedAndTheNextRunIsRight) {
-  for (const std::string& model : {kStatic, std::string("p\x05")}) {
-    CountedBlob blob(payload_of(model));
-    auto handle = init(&blob);
-    ASSERT_NE(handle, nullptr) << log();
-    std::deque<Floats> tensors;  // kept, so that no address comes back and counts as bound
-    for (const char* function :
-         {"ov_tensor_create_from_host_ptr", "ov_infer_request_set_input_tensor_by_index",
-          "ov_infer_request_set_output_tensor_by_index", "ov_infer_request_infer",
-          "ov_infer_request_get_output_tensor_by_index", "ov_tensor_data"}) {
+  const std::vector<const char*> first_run = {
+      "ov_tensor_create_from_host_ptr", "ov_infer_request_set_input_tensor_by_index",
+      "ov_infer_request_infer",         "ov_infer_request_get_output_tensor_by_index",
+      "ov_tensor_data",                 "ov_tensor_get_shape",
+      "ov_tensor_get_byte_size"};
+  const std::vector<const char*> later_runs = {
+      "ov_tensor_create_from_host_ptr", "ov_infer_request_set_input_tensor_by_index",
+      "ov_infer_request_set_output_tensor_by_index", "ov_infer_request_infer"};
+  for (const bool later : {false, true}) {
+    for (const char* function : later ? later_runs : first_run) {
       SCOPED_TRACE(function);
-      Floats& in = tensors.emplace_back(matrix());
-      Floats& out = tensors.emplace_back(empty_matrix());
+      CountedBlob blob(payload_of(kStatic));
+      auto handle = init(&blob);
+      ASSERT_NE(handle, nullptr) << log();
+      std::deque<Floats> tensors;  // kept, so that no address comes back and counts as bound
+      const auto run = [&] {
+        return execute(handle, {tensors.emplace_back(matrix()).value(),
+                                tensors.emplace_back(empty_matrix()).value()});
+      };
+      if (later) {
+        ASSERT_EQ(run(), Error::Ok) << log();
+      }
       fail_in(function);
-      EXPECT_NE(execute(handle, {in.value(), out.value()}), Error::Ok);
+      EXPECT_NE(run(), Error::Ok);
       expect_log({std::string("the fake fails in ") + function});
       fail_in(nullptr);
-      ASSERT_EQ(execute(handle, {in.value(), out.value()}), Error::Ok) << log();
-      EXPECT_EQ(out.data(), kExpected);
+      for (int call = 0; call < 2; ++call) {
+        ASSERT_EQ(run(), Error::Ok) << log();
+        EXPECT_EQ(tensors.back().data(), kExpected);
+      }
     }
   }
-}
-
-TEST_F(FakeOpenvino, AFailedCoreIsRetried) {
-  // In a process of its own, where no core was made yet.
-  const auto in_fresh_process = [&] {
-    fail_in("ov_core_create");
-    CountedBlob blob(payload_of(kStatic));
-    const bool refused = init(&blob) == nullptr &&
-                         log().find("the fake fails in ov_core_create") != std::string::npos;
-    fail_in(nullptr);
-    CountedBlob again(payload_of(kStatic));
-    std::exit(refused && init(&again) != nullptr ? 0 : 1);
-  };
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(in_fresh_process(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(FakeOpenvino, AnUnknownDeviceIsNamedWithTheOnesThatAreThere) {
@@ -309,7 +374,83 @@ TEST_F(FakeOpenvino, AnUnknownDeviceIsNamedWithTheOnesThatAreThere) {
   expect_log({"'NPU'", "CPU, GPU.0"});
   CountedBlob other(payload_of(kStatic));
   EXPECT_EQ(init(&other, {}, "TPU"), nullptr);
-  expect_log({"'TPU'"});
+  expect_log({"'TPU'", "CPU, GPU.0", "option 'device'"});
+  CountedBlob there(payload_of(kStatic));
+  EXPECT_EQ(init(&there, {option("device", "GPU")}), nullptr);  // a device, but not the blob's
+  expect_log({"made by OpenVINO " + kVersion + " for CPU", "'GPU'", "no device called GPU"});
+}
+
+// Runs `body` in a process of its own, where nothing was loaded yet; 0 says that all was right.
+template <typename Body>
+void in_fresh_process(Body body) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(std::_Exit(body()), ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(FakeOpenvino, AFailedCoreIsRetried) {
+  const auto body = [&] {
+    fail_in("ov_core_create");
+    CountedBlob blob(payload_of(kStatic));
+    if (init(&blob) != nullptr) return 1;
+    if (log().find("the fake fails in ov_core_create") == std::string::npos) return 2;
+    fail_in(nullptr);
+    CountedBlob again(payload_of(kStatic));
+    return init(&again) != nullptr ? 0 : 3;
+  };
+  in_fresh_process(body);
+}
+
+TEST_F(FakeOpenvino, AMissingLibraryIsNamedAndLookedForAgain) {
+  const std::string good = std::getenv("OPENVINO_LIB_PATH");
+  const auto body = [&] {
+    setenv("OPENVINO_LIB_PATH", "/nonexistent/libopenvino_c.so", 1);
+    CountedBlob first(payload_of(kStatic));
+    if (init(&first) != nullptr || error() != Error::NotFound) return 1;
+    for (const char* part : {"/nonexistent/libopenvino_c.so", "libopenvino_c.so.2641",
+                             "set OPENVINO_LIB_PATH"}) {
+      if (log().find(part) == std::string::npos) return 2;
+    }
+    executorch_backends_openvino_set_library("/nonexistent/elsewhere.so");
+    CountedBlob second(payload_of(kStatic));
+    if (init(&second) != nullptr || log().find("elsewhere") == std::string::npos) return 3;
+    executorch_backends_openvino_set_library(good.c_str());
+    CountedBlob third(payload_of(kStatic));
+    return init(&third) != nullptr ? 0 : 4;
+  };
+  in_fresh_process(body);
+}
+
+TEST_F(FakeOpenvino, TheOptionLibraryComesFirst) {
+  const std::string good = std::getenv("OPENVINO_LIB_PATH");
+  const auto body = [&] {
+    setenv("OPENVINO_LIB_PATH", "/nonexistent/libopenvino_c.so", 1);
+    CountedBlob blob(payload_of(kStatic));
+    return init(&blob, {option("library", good)}) != nullptr ? 0 : 1;
+  };
+  in_fresh_process(body);
+}
+
+TEST_F(FakeOpenvino, ALibraryThatIsNotOpenvinoIsRefusedAndTheNextOneTaken) {
+  const std::string good = std::getenv("OPENVINO_LIB_PATH");
+  const auto body = [&] {
+    CountedBlob blob(payload_of(kStatic));
+    if (init(&blob, {option("library", "libm.so.6")}) != nullptr) return 1;
+    if (log().find("libm.so.6 has no function ov_") == std::string::npos) return 2;
+    CountedBlob again(payload_of(kStatic));
+    return init(&again, {option("library", good)}) != nullptr ? 0 : 3;
+  };
+  in_fresh_process(body);
+}
+
+TEST_F(FakeOpenvino, ADelegateThatIsLoadedSecondSaysSo) {
+  runtime::LogCapture capture;
+  void* second = dlopen(std::getenv("DELEGATE"), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(second, nullptr) << dlerror();
+  const auto registration = reinterpret_cast<int (*)()>(
+      dlsym(second, "executorch_backends_openvino_registration_error"));
+  ASSERT_NE(registration, nullptr);
+  EXPECT_EQ(registration(), static_cast<int>(Error::InvalidArgument));
+  EXPECT_NE(capture.text().find("is not in use"), std::string::npos) << capture.text();
 }
 
 TEST_F(FakeOpenvino, TheRuntimeOptionWinsOverTheProgramsDevice) {
@@ -358,6 +499,21 @@ TEST_F(FakeOpenvino, BlobsRunOnTheVersionsThatTheyWereMadeFor) {
   }
 }
 
+TEST_F(FakeOpenvino, AStockBlobThatNamesItsVersionIsHeldToIt) {
+  const std::string requirements = "meta=1.0;ov=2026.4.7;isa=Intel AVX2 support";
+  std::string bytes("RR_UPCVO\x01\0\0\0", 12);
+  append<uint64_t>(&bytes, requirements.size());
+  bytes += requirements + kStatic;
+  CountedBlob blob(bytes);
+  EXPECT_EQ(init(&blob), nullptr);
+  EXPECT_EQ(error(), Error::DelegateInvalidCompatibility);
+  expect_log({"2026.4.7", kVersion, "Intel AVX2"});
+  for (size_t size = 1; size < bytes.size(); ++size) {  // also where the text's size is a lie
+    CountedBlob cut(bytes.substr(0, size));
+    EXPECT_EQ(init(&cut), nullptr) << size;
+  }
+}
+
 TEST_F(FakeOpenvino, EveryTruncationAndFlippedByteIsAnErrorAndNotMore) {
   const std::string good = payload_of(kStatic);
   for (size_t size = 0; size < good.size(); ++size) {
@@ -389,6 +545,7 @@ TEST_F(FakeOpenvino, TablesThatDisagreeWithTheModelAreRefused) {
   expect_refused(with_io(io_section({kMatrix}, {})), {"0 outputs", "has 1"});
   expect_refused(payload_of(kStatic, {3, kMatrix.bounds}), {"i32", "f32"});
   expect_refused(payload_of(kStatic, {6, {{2, 2}}}), {"rank 1", "rank 2"});
+  expect_refused(payload_of(kStatic, {6, {{2, 2}, {5, 9}}}), {"dimension 1", "[5..9]", "[3]"});
   expect_refused(payload_of(kStatic, {99, kMatrix.bounds}), {"dtype 99"});
   expect_refused(payload_of(kStatic, {6, {{3, 2}, {3, 3}}}), {"bounds 3 to 2"});
   expect_refused(payload_of(kStatic, {6, {{-1, 2}, {3, 3}}}), {"bounds -1 to 2"});
@@ -410,8 +567,8 @@ TEST_F(FakeOpenvino, TablesThatDisagreeWithTheModelAreRefused) {
 }
 
 TEST_F(FakeOpenvino, NullHandlesAreHandled) {
-  EXPECT_EQ(execute(Handle(nullptr, Destroy{delegate_}), {}), Error::DelegateInvalidHandle);
-  delegate_->destroy(nullptr);
+  EXPECT_EQ(execute(Handle(nullptr, Destroy{delegate()}), {}), Error::DelegateInvalidHandle);
+  delegate()->destroy(nullptr);
 }
 
 TEST_F(FakeOpenvino, ModelsAreIndependentInEveryOrderOfDestruction) {
@@ -439,7 +596,7 @@ TEST_F(FakeOpenvino, ThreadsMayShareAHandle) {
       for (int call = 0; call < 200; ++call) {
         std::vector<et::EValue*> values = {in.value(), out.value()};
         const Error error =
-            delegate_->execute(context, handle.get(), {values.data(), values.size()});
+            delegate()->execute(context, handle.get(), {values.data(), values.size()});
         if (error != Error::Ok || out.data()[5] != 2.0f * static_cast<float>(t) + 5.0f) ++wrong;
       }
     });

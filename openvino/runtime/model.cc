@@ -10,15 +10,14 @@
 #include <utility>
 
 #include "executorch_backends/common/checked/checked.h"
-#include "executorch_backends/common/layout/copy_plan.h"
 #include "executorch_backends/common/layout/layout.h"
 #include "executorch_backends/common/runtime/error.h"
 #include "executorch_backends/openvino/runtime/element_type.h"
+#include "executorch_backends/openvino/runtime/tensors.h"
 
 namespace executorch_backends::openvino {
 namespace {
 
-using executorch::aten::ScalarType;
 using executorch::aten::Tensor;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
@@ -28,72 +27,32 @@ using executorch::runtime::Span;
 // OpenVINO refuses a null address, which an empty tensor may have.
 char empty_storage;
 
-std::string text_of(const int32_t* sizes, size_t rank) {
-  std::string text = "[";
-  for (size_t d = 0; d < rank; ++d) text += (d != 0 ? ", " : "") + std::to_string(sizes[d]);
-  return text + "]";
-}
-
-std::string text_of(const std::vector<ValueSpec::Bounds>& dims) {
-  std::string text = "[";
-  for (size_t d = 0; d < dims.size(); ++d) {
-    text += (d != 0 ? ", " : "") + std::to_string(dims[d].min);
-    if (dims[d].max != dims[d].min) {
-      text += ".." + (dims[d].max == -1 ? std::string("any") : std::to_string(dims[d].max));
+/// "CPU" of "CPU", "GPU" of "GPU.0"; a device that stands for others, such as "AUTO", is left
+/// to OpenVINO.
+bool is_available(const std::vector<std::string>& devices, const std::string& device) {
+  for (const char* compound : {"AUTO", "MULTI", "HETERO", "BATCH"}) {
+    if (device.rfind(compound, 0) == 0) return true;
+  }
+  for (const std::string& available : devices) {
+    if (device == available || device.rfind(available + ".", 0) == 0 ||
+        available.rfind(device + ".", 0) == 0) {
+      return true;
     }
   }
-  return text + "]";
+  return false;
 }
 
-bool fits(const Tensor& tensor, const std::vector<ValueSpec::Bounds>& dims) {
-  if (static_cast<size_t>(tensor.dim()) != dims.size()) return false;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    const int64_t size = tensor.sizes()[d];
-    if (size < dims[d].min || (dims[d].max != -1 && size > dims[d].max)) return false;
-  }
-  return true;
-}
-
-bool in_default_order(const Tensor& tensor) {
-  const auto order = tensor.dim_order();
-  for (size_t d = 0; d < order.size(); ++d) {
-    if (order[d] != d) return false;
-  }
-  return true;
-}
-
-/// Copies between a tensor in its own dim order and the same tensor in the default one.
-Error reorder(const Tensor& tensor, void* packed, size_t packed_bytes, bool into_tensor) {
-  const size_t rank = static_cast<size_t>(tensor.dim());
-  layout::Layout own, plain;
-  std::string reason = "its sizes or strides are out of range";
-  const size_t item = executorch::runtime::elementSize(tensor.scalar_type());
-  bool planned = layout::make_layout(tensor.sizes().data(), tensor.strides().data(), rank, 0, item,
-                                     &own);
-  plain = own;
-  planned = planned && layout::strides_from_dim_order(rank, own.sizes, layout::kDefaultDimOrder,
-                                                      &plain.strides);
-  layout::CopyPlan plan;
-  planned = planned && layout::plan_copy(into_tensor ? own : plain, into_tensor ? plain : own,
-                                         &plan, &reason);
-  void* storage = tensor.mutable_data_ptr();
-  planned = planned && (into_tensor ? layout::execute(plan, storage, tensor.nbytes(), packed,
-                                                      packed_bytes, &reason)
-                                    : layout::execute(plan, packed, packed_bytes, storage,
-                                                      tensor.nbytes(), &reason));
-  ETB_REQUIRE(planned, InvalidArgument, "OpenVINO: cannot change the dim order of a tensor: %s",
-              reason.c_str());
-  return Error::Ok;
-}
-
-std::string devices_of(const OpenvinoApi& api, const ov_core_t* core) {
+std::vector<std::string> devices_of(const OpenvinoApi& api, const ov_core_t* core) {
   ov_available_devices_t devices{};
-  if (api.ov_core_get_available_devices(core, &devices) != ov_status_e::OK) return "unknown";
-  std::string text;
-  for (size_t i = 0; i < devices.size; ++i) {
-    text += (i != 0 ? ", " : "") + std::string(devices.devices[i]);
-  }
+  if (api.ov_core_get_available_devices(core, &devices) != ov_status_e::OK) return {};
+  std::vector<std::string> names(devices.devices, devices.devices + devices.size);
   api.ov_available_devices_free(&devices);
+  return names;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text.empty() ? "none" : text;
 }
 
@@ -153,17 +112,16 @@ Error Model::create(std::shared_ptr<const OpenvinoApi> api, const std::string& d
 
 Error Model::import(const Payload& payload, const std::string& device) {
   const Version& runtime = api_->version;
-  if (payload.has_envelope) {
-    const Version made_by = Version::parse(payload.version);
-    ETB_REQUIRE(made_by.text == runtime.text ||
-                    (!made_by.binds_blobs() && !runtime.binds_blobs() && made_by.year != 0),
-                DelegateInvalidCompatibility,
-                "OpenVINO: the program was compiled by OpenVINO %s for %s (%s); this runtime is %s. "
-                "From 2026.4 on a compiled model runs on the version that made it: install that "
-                "one, or lower again",
-                payload.version.c_str(), payload.device.c_str(), payload.isa.c_str(),
-                runtime.text.c_str());
-  }
+  const Version made_by = Version::parse(payload.version);
+  // A bare blob from before 2026.4 does not say who made it; OpenVINO decides.
+  ETB_REQUIRE((payload.version.empty() && !payload.has_envelope) || made_by.text == runtime.text ||
+                  (made_by.year != 0 && !made_by.binds_blobs() && !runtime.binds_blobs()),
+              DelegateInvalidCompatibility,
+              "OpenVINO: the program was compiled by OpenVINO %s for %s (%s); this runtime is %s. "
+              "From 2026.4 on a compiled model runs on the version that made it: install that "
+              "one, or lower again",
+              payload.version.c_str(), payload.device.c_str(), payload.isa.c_str(),
+              runtime.text.c_str());
   std::string reason;
   core_ = shared_core(api_, &reason);
   ETB_REQUIRE(core_ != nullptr, Internal, "OpenVINO %s: cannot create a core: %s",
@@ -171,17 +129,20 @@ Error Model::import(const Payload& payload, const std::string& device) {
   const ov_status_e status =
       api_->ov_core_import_model(core_->get(), static_cast<const char*>(payload.blob),
                                  payload.blob_size, device.c_str(), compiled_.out());
-  if (status != ov_status_e::OK || compiled_.get() == nullptr) {
-    const std::string why = api_->last_error();
-    ETB_FAIL(InvalidProgram,
-             "OpenVINO %s: cannot import the compiled model (%zu bytes, made by OpenVINO %s for %s) "
-             "on device '%s' (status %d); devices here: %s. %s",
-             runtime.text.c_str(), payload.blob_size,
-             payload.has_envelope ? payload.version.c_str() : "of an unknown version",
-             payload.has_envelope ? payload.device.c_str() : "an unknown device", device.c_str(),
-             static_cast<int>(status), devices_of(*api_, core_->get()).c_str(), why.c_str());
-  }
-  return Error::Ok;
+  if (status == ov_status_e::OK && compiled_.get() != nullptr) return Error::Ok;
+  const std::string why = api_->last_error();  // before another call replaces it
+  const std::vector<std::string> devices = devices_of(*api_, core_->get());
+  ETB_REQUIRE(devices.empty() || is_available(devices, device), InvalidArgument,
+              "OpenVINO %s: there is no device '%s' here; the devices are %s. Choose one with the "
+              "option 'device', or lower again for one",
+              runtime.text.c_str(), device.c_str(), joined(devices).c_str());
+  ETB_FAIL(InvalidProgram,
+           "OpenVINO %s: cannot import the compiled model (%zu bytes, made by OpenVINO %s for %s) "
+           "on device '%s' (status %d): %s",
+           runtime.text.c_str(), payload.blob_size,
+           payload.version.empty() ? "2026.3 or older, or damaged" : payload.version.c_str(),
+           payload.device.empty() ? "an unnamed device" : payload.device.c_str(), device.c_str(),
+           static_cast<int>(status), why.c_str());
 }
 
 Error Model::describe_port(bool input, size_t index, ValueSpec* out) {
@@ -233,11 +194,16 @@ Error Model::describe_ports(const Payload& payload) {
         // The tighter of the two: a bound of the program, or what OpenVINO inferred.
         for (size_t d = 0; d < port.dims.size(); ++d) {
           ValueSpec::Bounds& bounds = port.dims[d];
+          const ValueSpec::Bounds compiled = bounds;
           const ValueSpec::Bounds& promised = declared[i].dims[d];
           bounds.min = std::max(bounds.min, promised.min);
           if (promised.max != -1) {
             bounds.max = bounds.max == -1 ? promised.max : std::min(bounds.max, promised.max);
           }
+          ETB_REQUIRE(bounds.max == -1 || bounds.min <= bounds.max, InvalidProgram,
+                      "OpenVINO: the payload declares dimension %zu of %s %zu as %s, and the "
+                      "compiled model has %s",
+                      d, kind, i, text_of({promised}).c_str(), text_of({compiled}).c_str());
         }
         port.symbolic_integer = declared[i].symbolic_integer;
       }
@@ -248,6 +214,7 @@ Error Model::describe_ports(const Payload& payload) {
 }
 
 Error Model::bind(bool input, size_t index, Slot* slot, void* data) {
+  slot->bound = false;
   std::array<int64_t, layout::kMaxRank> dims{};
   ETB_REQUIRE(slot->sizes.size() <= dims.size(), NotSupported,
               "OpenVINO: rank %zu; %zu is the most", slot->sizes.size(), dims.size());
@@ -268,106 +235,138 @@ Error Model::bind(bool input, size_t index, Slot* slot, void* data) {
               "OpenVINO: cannot bind %s %zu, %s %s: %s", input ? "input" : "output", index,
               name_of(slot->spec.type), text_of(slot->sizes.data(), slot->sizes.size()).c_str(),
               api_->last_error());
+  slot->storage = data;
   slot->bound = true;
   return Error::Ok;
 }
 
-Error Model::bind_input(size_t index, EValue* value) {
+bool Model::Slot::holds(const Tensor& tensor) const {
+  return bound && data == tensor.const_data_ptr() &&
+         sizes.size() == static_cast<size_t>(tensor.dim()) &&
+         std::equal(sizes.begin(), sizes.end(), tensor.sizes().begin()) &&
+         element_type_of(tensor.scalar_type()) == spec.type &&
+         in_default_order(tensor) != strided;
+}
+
+void Model::Slot::take(const Tensor& tensor) {
+  sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
+  data = tensor.const_data_ptr();
+  strided = !in_default_order(tensor);
+  if (strided) staging.resize(tensor.nbytes());
+}
+
+Error Model::bind_integer(size_t index, int64_t integer) {
   Slot& slot = inputs_[index];
-  if (value->isInt()) {
-    ETB_REQUIRE(slot.spec.type == I64 && slot.spec.dims.size() <= 1, InvalidArgument,
-                "OpenVINO: input %zu is an int, and the model takes %s of rank %zu", index,
-                name_of(slot.spec.type), slot.spec.dims.size());
-    // The integer lives in the EValue, whose address may change: bound anew in each call.
-    slot.sizes.assign(slot.spec.dims.size(), 1);
-    return bind(true, index, &slot, &value->payload.copyable_union.as_int);
-  }
-  ETB_REQUIRE(value->isTensor(), InvalidArgument,
-              "OpenVINO: input %zu is neither a tensor nor an int", index);
-  const Tensor& tensor = value->toTensor();
-  const size_t rank = static_cast<size_t>(tensor.dim());
-  if (slot.bound && slot.data == tensor.const_data_ptr() && slot.sizes.size() == rank &&
-      std::equal(slot.sizes.begin(), slot.sizes.end(), tensor.sizes().begin()) &&
-      element_type_of(tensor.scalar_type()) == slot.spec.type &&
-      in_default_order(tensor) != slot.strided) {
-    if (!slot.strided) return Error::Ok;
-    return reorder(tensor, slot.staging.data(), slot.staging.size(), /*into_tensor=*/false);
-  }
-  slot.bound = false;
-  ETB_REQUIRE(element_type_of(tensor.scalar_type()) == slot.spec.type, InvalidArgument,
-              "OpenVINO: input %zu has dtype %s, and the model takes %s", index,
-              executorch::runtime::toString(tensor.scalar_type()), name_of(slot.spec.type));
-  ETB_REQUIRE(fits(tensor, slot.spec.dims), InvalidArgument,
-              "OpenVINO: input %zu has shape %s, and the model takes %s", index,
-              text_of(tensor.sizes().data(), rank).c_str(), text_of(slot.spec.dims).c_str());
-  slot.sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
-  slot.data = tensor.const_data_ptr();
-  slot.strided = !in_default_order(tensor);
-  void* storage = tensor.mutable_data_ptr();
-  if (slot.strided) {
-    slot.staging.resize(tensor.nbytes());
-    ETB_TRY(reorder(tensor, slot.staging.data(), slot.staging.size(), /*into_tensor=*/false));
-    storage = slot.staging.data();
-  }
-  return bind(true, index, &slot, storage);
+  ETB_REQUIRE(slot.spec.type == I64 && slot.spec.dims.size() <= 1, InvalidArgument,
+              "OpenVINO: input %zu is an int, and the model takes %s of rank %zu", index,
+              name_of(slot.spec.type), slot.spec.dims.size());
+  ETB_TRY(check_range(index, &integer, 1));
+  slot.integer = integer;
+  if (slot.bound && slot.data == &slot.integer) return Error::Ok;
+  slot.sizes.assign(slot.spec.dims.size(), 1);
+  slot.data = &slot.integer;
+  slot.strided = false;
+  return bind(true, index, &slot, &slot.integer);
 }
 
-Error Model::bind_output(size_t index, EValue* value) {
-  Slot& slot = outputs_[index];
-  ETB_REQUIRE(value->isTensor(), InvalidArgument, "OpenVINO: output %zu is not a tensor", index);
-  const Tensor& tensor = value->toTensor();
-  const size_t rank = static_cast<size_t>(tensor.dim());
-  if (slot.settled && slot.data == tensor.const_data_ptr() && slot.sizes.size() == rank &&
-      std::equal(slot.sizes.begin(), slot.sizes.end(), tensor.sizes().begin()) &&
-      element_type_of(tensor.scalar_type()) == slot.spec.type) {
-    return Error::Ok;
-  }
-  slot.settled = false;
-  ETB_REQUIRE(element_type_of(tensor.scalar_type()) == slot.spec.type, InvalidArgument,
-              "OpenVINO: output %zu has dtype %s, and the model gives %s", index,
-              executorch::runtime::toString(tensor.scalar_type()), name_of(slot.spec.type));
-  ETB_REQUIRE(rank == slot.spec.dims.size(), InvalidArgument,
-              "OpenVINO: output %zu has rank %zu, and the model gives %zu", index, rank,
-              slot.spec.dims.size());
-  // OpenVINO fills the program's memory when it knows the shape before it runs.
-  slot.fetched = slot.spec.dynamic() || !in_default_order(tensor) || tensor.numel() == 0;
-  if (slot.fetched) return Error::Ok;
-  ETB_REQUIRE(fits(tensor, slot.spec.dims), InvalidArgument,
-              "OpenVINO: output %zu has shape %s, and the model gives %s", index,
-              text_of(tensor.sizes().data(), rank).c_str(), text_of(slot.spec.dims).c_str());
-  slot.sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
-  slot.data = tensor.const_data_ptr();
-  return bind(false, index, &slot, tensor.mutable_data_ptr());
-}
-
-Error Model::settle_output(size_t index, EValue* value) {
-  Slot& slot = outputs_[index];
-  if (slot.settled) return Error::Ok;
-  if (!slot.fetched) {
-    // A parameter that is a result too, and whatever else OpenVINO keeps where it wants: it
-    // ignores the tensor that was set.
-    OwnedTensor tensor(api_);
-    void* data = nullptr;
-    ETB_REQUIRE(api_->ov_infer_request_get_output_tensor_by_index(
-                    request_.get(), index, tensor.out()) == ov_status_e::OK &&
-                    api_->ov_tensor_data(tensor.get(), &data) == ov_status_e::OK,
-                Internal, "OpenVINO: cannot read output %zu: %s", index, api_->last_error());
-    slot.fetched = data != value->toTensor().const_data_ptr();
-  }
-  if (slot.fetched) return fetch_output(index, value);
-  slot.settled = true;
+Error Model::check_range(size_t index, const int64_t* numbers, size_t count) const {
+  const size_t beyond = first_beyond_int32(numbers, count);
+  ETB_REQUIRE(beyond == count, InvalidArgument,
+              "OpenVINO: input %zu holds %lld (element %zu), and OpenVINO computes int64 in 32 "
+              "bits; keep such numbers out of the delegated part",
+              index, static_cast<long long>(numbers[beyond]), beyond);
   return Error::Ok;
 }
 
-Error Model::fetch_output(size_t index, EValue* value) {
+Error Model::bind_input(size_t index, const EValue& value) {
+  Slot& slot = inputs_[index];
+  if (value.isInt()) return bind_integer(index, value.toInt());
+  ETB_REQUIRE(value.isTensor(), InvalidArgument,
+              "OpenVINO: input %zu is neither a tensor nor an int", index);
+  const Tensor& tensor = value.toTensor();
+  const bool held = slot.holds(tensor);
+  if (!held) {
+    ETB_REQUIRE(element_type_of(tensor.scalar_type()) == slot.spec.type, InvalidArgument,
+                "OpenVINO: input %zu has dtype %s, and the model takes %s", index,
+                executorch::runtime::toString(tensor.scalar_type()), name_of(slot.spec.type));
+    ETB_REQUIRE(fits(tensor, slot.spec.dims), InvalidArgument,
+                "OpenVINO: input %zu has shape %s, and the model takes %s", index,
+                text_of(tensor.sizes().data(), tensor.sizes().size()).c_str(),
+                text_of(slot.spec.dims).c_str());
+    slot.take(tensor);
+  }
+  if (slot.spec.type == I64) {
+    ETB_TRY(check_range(index, tensor.const_data_ptr<int64_t>(),
+                        static_cast<size_t>(tensor.numel())));
+  }
+  if (slot.strided) ETB_TRY(pack(tensor, slot.staging.data(), slot.staging.size()));
+  if (held) return Error::Ok;
+  return bind(true, index, &slot,
+              slot.strided ? static_cast<void*>(slot.staging.data()) : tensor.mutable_data_ptr());
+}
+
+Error Model::bind_output(size_t index, const EValue& value) {
+  Slot& slot = outputs_[index];
+  ETB_REQUIRE(value.isTensor(), InvalidArgument, "OpenVINO: output %zu is not a tensor", index);
+  const Tensor& tensor = value.toTensor();
+  if (slot.holds(tensor)) return Error::Ok;
+  slot.bound = false;
+  ETB_REQUIRE(element_type_of(tensor.scalar_type()) == slot.spec.type, InvalidArgument,
+              "OpenVINO: output %zu has dtype %s, and the model gives %s", index,
+              executorch::runtime::toString(tensor.scalar_type()), name_of(slot.spec.type));
+  ETB_REQUIRE(static_cast<size_t>(tensor.dim()) == slot.spec.dims.size(), InvalidArgument,
+              "OpenVINO: output %zu has rank %zd, and the model gives %zu", index, tensor.dim(),
+              slot.spec.dims.size());
+  if (slot.spec.dynamic() || tensor.numel() == 0) return Error::Ok;  // the run says the shape
+  ETB_REQUIRE(fits(tensor, slot.spec.dims), InvalidArgument,
+              "OpenVINO: output %zu has shape %s, and the model gives %s", index,
+              text_of(tensor.sizes().data(), tensor.sizes().size()).c_str(),
+              text_of(slot.spec.dims).c_str());
+  if (slot.kept != Kept::kByProgram) return Error::Ok;
+  slot.take(tensor);
+  return bind(false, index, &slot,
+              slot.strided ? static_cast<void*>(slot.staging.data()) : tensor.mutable_data_ptr());
+}
+
+Error Model::collect_output(size_t index, const EValue& value) {
+  Slot& slot = outputs_[index];
+  if (!slot.bound) return fetch_output(index, value);
+  if (!slot.strided) return Error::Ok;
+  return unpack(slot.staging.data(), slot.staging.size(), value.toTensor());
+}
+
+Error Model::learn_where_outputs_are() {
+  learned_ = true;
+  std::vector<const void*> taken;
+  for (const Slot& slot : inputs_) taken.push_back(slot.storage);
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    OwnedTensor tensor(api_);
+    void* data = nullptr;
+    if (outputs_[i].spec.dynamic()) continue;
+    if (api_->ov_infer_request_get_output_tensor_by_index(request_.get(), i, tensor.out()) !=
+            ov_status_e::OK ||
+        api_->ov_tensor_data(tensor.get(), &data) != ov_status_e::OK) {
+      learned_ = false;
+      ETB_FAIL(Internal, "OpenVINO: cannot read output %zu: %s", i, api_->last_error());
+    }
+    const bool shared = std::find(taken.begin(), taken.end(), data) != taken.end();
+    outputs_[i].kept = shared ? Kept::kByOpenvino : Kept::kByProgram;
+    taken.push_back(data);
+  }
+  return Error::Ok;
+}
+
+Error Model::fetch_output(size_t index, const EValue& value) {
   const Slot& slot = outputs_[index];
   OwnedTensor result(api_);
   OwnedShape shape(api_);
+  // ov_tensor_get_shape fails for rank 0, whose shape is known.
   ETB_REQUIRE(api_->ov_infer_request_get_output_tensor_by_index(request_.get(), index,
                                                                 result.out()) == ov_status_e::OK &&
-                  api_->ov_tensor_get_shape(result.get(), shape.out()) == ov_status_e::OK,
+                  (slot.spec.dims.empty() ||
+                   api_->ov_tensor_get_shape(result.get(), shape.out()) == ov_status_e::OK),
               Internal, "OpenVINO: cannot read output %zu: %s", index, api_->last_error());
-  const Tensor& tensor = value->toTensor();
+  const Tensor& tensor = value.toTensor();
   std::array<executorch::aten::SizesType, layout::kMaxRank> sizes{};
   const size_t rank = static_cast<size_t>(shape.get().rank);
   ETB_REQUIRE(rank == slot.spec.dims.size() && rank <= sizes.size(), InvalidProgram,
@@ -391,8 +390,8 @@ Error Model::fetch_output(size_t index, EValue* value) {
   ETB_REQUIRE(bytes == tensor.nbytes(), InvalidProgram,
               "OpenVINO: output %zu came with %zu bytes, and the program's tensor has %zu", index,
               bytes, tensor.nbytes());
-  if (!in_default_order(tensor)) return reorder(tensor, data, bytes, /*into_tensor=*/true);
-  if (data != tensor.mutable_data_ptr()) std::memcpy(tensor.mutable_data_ptr(), data, bytes);
+  if (!in_default_order(tensor)) return unpack(data, bytes, tensor);
+  std::memcpy(tensor.mutable_data_ptr(), data, bytes);
   return Error::Ok;
 }
 
@@ -401,12 +400,13 @@ Error Model::execute(Span<EValue*> values) {
   ETB_REQUIRE(values.size() == inputs_.size() + outputs_.size(), InvalidArgument,
               "OpenVINO: got %zu values, and the model has %zu inputs and %zu outputs",
               values.size(), inputs_.size(), outputs_.size());
-  for (size_t i = 0; i < inputs_.size(); ++i) ETB_TRY(bind_input(i, values[i]));
+  for (size_t i = 0; i < inputs_.size(); ++i) ETB_TRY(bind_input(i, *values[i]));
   EValue* const* results = values.data() + inputs_.size();
-  for (size_t i = 0; i < outputs_.size(); ++i) ETB_TRY(bind_output(i, results[i]));
+  for (size_t i = 0; i < outputs_.size(); ++i) ETB_TRY(bind_output(i, *results[i]));
   ETB_REQUIRE(api_->ov_infer_request_infer(request_.get()) == ov_status_e::OK, Internal,
               "OpenVINO %s: the run failed: %s", api_->version.text.c_str(), api_->last_error());
-  for (size_t i = 0; i < outputs_.size(); ++i) ETB_TRY(settle_output(i, results[i]));
+  if (!learned_) ETB_TRY(learn_where_outputs_are());
+  for (size_t i = 0; i < outputs_.size(); ++i) ETB_TRY(collect_output(i, *results[i]));
   return Error::Ok;
 }
 

@@ -39,16 +39,25 @@ class Model {
       executorch::runtime::Span<executorch::runtime::EValue*> values);
 
  private:
+  /// Where an output is after a run. A static one can be in the program's memory, unless it
+  /// shares its tensor with an input, which the model passes through, or with another output:
+  /// to set that tensor would replace the other's.
+  enum class Kept { kByOpenvino, kByProgram };
+
   /// What a slot of the infer request is bound to, so that an equal call binds nothing.
   struct Slot {
     ValueSpec spec;
-    const void* data = nullptr;
     bool bound = false;
-    bool strided = false;  // not in the default dim order: goes through `staging`
-    bool fetched = false;  // an output that OpenVINO keeps in a tensor of its own
-    bool settled = false;  // an output of which `fetched` is known
+    const void* data = nullptr;  // of the tensor
+    void* storage = nullptr;     // what was bound: the tensor's data, `staging` or `integer`
     std::vector<int32_t> sizes;
+    bool strided = false;  // not in the default dim order: goes through `staging`
     std::vector<uint8_t> staging;
+    int64_t integer = 0;            // of an input that is an int
+    Kept kept = Kept::kByOpenvino;  // of an output
+
+    bool holds(const executorch::aten::Tensor& tensor) const;
+    void take(const executorch::aten::Tensor& tensor);
   };
 
   explicit Model(std::shared_ptr<const OpenvinoApi> api);
@@ -56,11 +65,16 @@ class Model {
   executorch::runtime::Error import(const Payload& payload, const std::string& device);
   executorch::runtime::Error describe_ports(const Payload& payload);
   executorch::runtime::Error describe_port(bool input, size_t index, ValueSpec* out);
-  executorch::runtime::Error bind_input(size_t index, executorch::runtime::EValue* value);
-  executorch::runtime::Error bind_output(size_t index, executorch::runtime::EValue* value);
+  executorch::runtime::Error bind_input(size_t index, const executorch::runtime::EValue& value);
+  executorch::runtime::Error bind_integer(size_t index, int64_t integer);
+  executorch::runtime::Error check_range(size_t index, const int64_t* numbers, size_t count) const;
+  executorch::runtime::Error bind_output(size_t index, const executorch::runtime::EValue& value);
   executorch::runtime::Error bind(bool input, size_t index, Slot* slot, void* data);
-  executorch::runtime::Error settle_output(size_t index, executorch::runtime::EValue* value);
-  executorch::runtime::Error fetch_output(size_t index, executorch::runtime::EValue* value);
+  /// After the first run, in which no output was bound.
+  executorch::runtime::Error learn_where_outputs_are();
+  executorch::runtime::Error collect_output(size_t index,
+                                            const executorch::runtime::EValue& value);
+  executorch::runtime::Error fetch_output(size_t index, const executorch::runtime::EValue& value);
 
   std::shared_ptr<const OpenvinoApi> api_;
   // Destroyed from the last to the first: the request before its model, the model before the
@@ -71,6 +85,7 @@ class Model {
   OwnedInferRequest request_;
   std::vector<Slot> inputs_;
   std::vector<Slot> outputs_;
+  bool learned_ = false;
   std::mutex mutex_;
 };
 

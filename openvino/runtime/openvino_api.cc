@@ -27,7 +27,10 @@ std::vector<std::string> candidates(const std::string& preferred, const std::str
   if (!path.empty()) names.push_back(path);
   const char* environment = std::getenv("OPENVINO_LIB_PATH");
   if (environment != nullptr && *environment != '\0') names.emplace_back(environment);
-  names.emplace_back("libopenvino_c.so");
+  // The wheels have no name without a version.
+  for (const char* suffix : {"", ".2641", ".2640", ".2631", ".2541", ".2510"}) {
+    names.push_back(std::string("libopenvino_c.so") + suffix);
+  }
   return names;
 }
 

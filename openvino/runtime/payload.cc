@@ -52,6 +52,24 @@ std::string value_of(const Section& section, std::string_view key) {
   return "";
 }
 
+/// From 2026.4 on a blob begins with this magic, a u32, a u64 size, and that many bytes of text,
+/// `meta=1.0;ov=2026.4.1;isa=Intel AVX2 support`. Fills version and isa, and none otherwise.
+void read_requirements(Payload* out) {
+  constexpr std::string_view kMagic = "RR_UPCVO";
+  constexpr size_t kText = kMagic.size() + sizeof(uint32_t) + sizeof(uint64_t);
+  const std::string_view blob(static_cast<const char*>(out->blob), out->blob_size);
+  if (blob.size() < kText || blob.substr(0, kMagic.size()) != kMagic) return;
+  uint64_t size = 0;
+  std::memcpy(&size, blob.data() + kText - sizeof(size), sizeof(size));
+  std::string_view text = blob.substr(kText, static_cast<size_t>(size));
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(';'));
+    text.remove_prefix(part.size() == text.size() ? part.size() : part.size() + 1);
+    if (part.substr(0, 3) == "ov=") out->version = std::string(part.substr(3));
+    if (part.substr(0, 4) == "isa=") out->isa = std::string(part.substr(4));
+  }
+}
+
 Error read_value(Reader* reader, size_t index, ValueSpec* out) {
   uint32_t dtype = 0, rank = 0, flags = 0, reserved = 0;
   ETB_REQUIRE(reader->read(&dtype) && reader->read(&rank) && reader->read(&flags) &&
@@ -123,6 +141,7 @@ Error parse_payload(const void* data, size_t size, Payload* out) {
   if (!payload::Envelope::has_magic(data, size)) {
     out->blob = data;
     out->blob_size = size;
+    read_requirements(out);
     return Error::Ok;
   }
   payload::Envelope envelope;

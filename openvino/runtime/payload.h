@@ -29,11 +29,12 @@ struct ValueSpec {
 struct Payload {
   const void* blob = nullptr;
   size_t blob_size = 0;
-  // Of an envelope of ours; a blob of stock ExecuTorch has none of these.
-  bool has_envelope = false;
-  std::string version;  // the OpenVINO that compiled the blob, `2026.4.1`
-  std::string device;
+  // What compiled the blob. One of stock ExecuTorch says the first two from OpenVINO 2026.4 on.
+  std::string version;  // `2026.4.1`
   std::string isa;
+  std::string device;
+  // Of an envelope of ours; a blob of stock ExecuTorch has none.
+  bool has_envelope = false;
   std::vector<ValueSpec> inputs;
   std::vector<ValueSpec> outputs;
 };

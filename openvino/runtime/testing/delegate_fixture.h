@@ -80,12 +80,12 @@ class OwnedTensor {
   et::EValue value_;
 };
 
-class DelegateTest : public ::testing::Test {
- protected:
-  void SetUp() override {
+/// Calls the delegate that is registered, and keeps what it logs.
+class DelegateDriver {
+ public:
+  DelegateDriver() {
     et::runtime_init();
     delegate_ = et::get_backend_class("OpenvinoBackend");
-    ASSERT_NE(delegate_, nullptr);
   }
 
   struct Destroy {
@@ -129,11 +129,17 @@ class DelegateTest : public ::testing::Test {
   et::Error error() const { return error_; }
   const std::string& log() const { return log_; }
 
-  et::BackendInterface* delegate_ = nullptr;
+  et::BackendInterface* delegate() const { return delegate_; }
 
  private:
+  et::BackendInterface* delegate_ = nullptr;
   et::Error error_ = et::Error::Ok;
   std::string log_;
+};
+
+class DelegateTest : public ::testing::Test, public DelegateDriver {
+ protected:
+  void SetUp() override { ASSERT_NE(delegate(), nullptr); }
 };
 
 }  // namespace executorch_backends::openvino::testing

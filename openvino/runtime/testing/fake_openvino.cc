@@ -278,7 +278,8 @@ EXPORT ov_status_e ov_infer_request_set_output_tensor_by_index(ov_infer_request_
                                                                const size_t,
                                                                const ov_tensor_t* tensor) {
   FAIL_IF_ASKED();
-  request->output = *tensor;
+  // What is passed through has one tensor, which is the input's too.
+  (request->model->kind == 'p' ? request->input : request->output) = *tensor;
   request->output_set = true;
   ++bindings;
   return ov_status_e::OK;
@@ -286,16 +287,16 @@ EXPORT ov_status_e ov_infer_request_set_output_tensor_by_index(ov_infer_request_
 EXPORT ov_status_e ov_infer_request_get_output_tensor_by_index(const ov_infer_request_t* request,
                                                                const size_t, ov_tensor_t** out) {
   FAIL_IF_ASKED();
-  give(new ov_tensor(request->output), out);
+  give(new ov_tensor(request->model->kind == 'p' ? request->input : request->output), out);
   if ((*out)->own.size() != 0) (*out)->data = const_cast<char*>(request->output.own.data());
   return ov_status_e::OK;
 }
 EXPORT ov_status_e ov_infer_request_infer(ov_infer_request_t* request) {
   FAIL_IF_ASKED();
   const ov_compiled_model& model = *request->model;
+  if (model.kind == 'p') return ov_status_e::OK;
   const size_t elements = count(request->input.shape);
-  const bool own = model.kind == 'd' || model.kind == 'p' || !request->output_set;
-  if (own) {
+  if (model.kind == 'd' || !request->output_set) {
     ov_tensor result;
     result.type = request->input.type;
     result.shape = request->input.shape;

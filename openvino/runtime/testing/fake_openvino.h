@@ -4,7 +4,8 @@
 ///
 ///   s  static:    f32 [2, 3] to f32 [2, 3], out = 2 * in + last byte of the text
 ///   d  dynamic:   f32 [1..4, 3] to f32 [1..4, 3]; the result is in a tensor of its own
-///   p  passing:   as s, but the result is in a tensor of its own all the same
+///   p  passing:   f32 [2, 3], the result is the input, and so is its tensor: to set the one
+///                 replaces the other, as in OpenVINO
 ///   z  scalar:    f32 [] to f32 []
 ///   i  integer:   i64 [] to i64 []
 #pragma once

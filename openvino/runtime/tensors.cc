@@ -1,0 +1,108 @@
+#include "executorch_backends/openvino/runtime/tensors.h"
+
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+
+#include <limits>
+
+#include "executorch_backends/common/layout/copy_plan.h"
+#include "executorch_backends/common/layout/layout.h"
+#include "executorch_backends/common/runtime/error.h"
+
+namespace executorch_backends::openvino {
+namespace {
+
+using executorch::aten::Tensor;
+using executorch::runtime::Error;
+
+/// The tensor's layout, and the one of the same sizes in the default dim order.
+bool layouts_of(const Tensor& tensor, layout::Layout* own, layout::Layout* packed) {
+  const size_t rank = static_cast<size_t>(tensor.dim());
+  if (!layout::make_layout(tensor.sizes().data(), tensor.strides().data(), rank, 0,
+                           executorch::runtime::elementSize(tensor.scalar_type()), own)) {
+    return false;
+  }
+  *packed = *own;
+  return layout::strides_from_dim_order(rank, own->sizes, layout::kDefaultDimOrder,
+                                        &packed->strides);
+}
+
+Error copy(const layout::Layout& to_layout, void* to, size_t to_bytes,
+           const layout::Layout& from_layout, const void* from, size_t from_bytes) {
+  layout::CopyPlan plan;
+  std::string reason;
+  ETB_REQUIRE(layout::plan_copy(to_layout, from_layout, &plan, &reason) &&
+                  layout::execute(plan, to, to_bytes, from, from_bytes, &reason),
+              InvalidArgument, "OpenVINO: cannot change the dim order of a tensor: %s",
+              reason.c_str());
+  return Error::Ok;
+}
+
+}  // namespace
+
+std::string text_of(const int32_t* sizes, size_t rank) {
+  std::string text = "[";
+  for (size_t d = 0; d < rank; ++d) text += (d != 0 ? ", " : "") + std::to_string(sizes[d]);
+  return text + "]";
+}
+
+std::string text_of(const std::vector<ValueSpec::Bounds>& dims) {
+  std::string text = "[";
+  for (size_t d = 0; d < dims.size(); ++d) {
+    text += (d != 0 ? ", " : "") + std::to_string(dims[d].min);
+    if (dims[d].max != dims[d].min) {
+      text += ".." + (dims[d].max == -1 ? std::string("any") : std::to_string(dims[d].max));
+    }
+  }
+  return text + "]";
+}
+
+bool fits(const Tensor& tensor, const std::vector<ValueSpec::Bounds>& dims) {
+  if (static_cast<size_t>(tensor.dim()) != dims.size()) return false;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const int64_t size = tensor.sizes()[d];
+    if (size < dims[d].min || (dims[d].max != -1 && size > dims[d].max)) return false;
+  }
+  return true;
+}
+
+bool in_default_order(const Tensor& tensor) {
+  const auto order = tensor.dim_order();
+  for (size_t d = 0; d < order.size(); ++d) {
+    if (order[d] != d) return false;
+  }
+  return true;
+}
+
+Error pack(const Tensor& tensor, void* packed, size_t packed_bytes) {
+  layout::Layout own, plain;
+  ETB_REQUIRE(layouts_of(tensor, &own, &plain), InvalidArgument,
+              "OpenVINO: sizes or strides of a tensor of shape %s are out of range",
+              text_of(tensor.sizes().data(), tensor.sizes().size()).c_str());
+  return copy(plain, packed, packed_bytes, own, tensor.const_data_ptr(), tensor.nbytes());
+}
+
+Error unpack(const void* packed, size_t packed_bytes, const Tensor& tensor) {
+  layout::Layout own, plain;
+  ETB_REQUIRE(layouts_of(tensor, &own, &plain), InvalidArgument,
+              "OpenVINO: sizes or strides of a tensor of shape %s are out of range",
+              text_of(tensor.sizes().data(), tensor.sizes().size()).c_str());
+  return copy(own, tensor.mutable_data_ptr(), tensor.nbytes(), plain, packed, packed_bytes);
+}
+
+size_t first_beyond_int32(const int64_t* numbers, size_t count) {
+  // A sum without branches first, which compilers turn into vector code.
+  uint64_t beyond = 0;
+  for (size_t i = 0; i < count; ++i) {
+    beyond |= (static_cast<uint64_t>(numbers[i]) + (uint64_t{1} << 31)) >> 32;
+  }
+  if (beyond == 0) return count;
+  for (size_t i = 0; i < count; ++i) {
+    if (numbers[i] < std::numeric_limits<int32_t>::min() ||
+        numbers[i] > std::numeric_limits<int32_t>::max()) {
+      return i;
+    }
+  }
+  return count;
+}
+
+}  // namespace executorch_backends::openvino
