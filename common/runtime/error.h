@@ -18,11 +18,11 @@ void log_error(const char* file, int line, const char* function, const std::stri
 }  // namespace executorch_backends::runtime
 
 /// Logs and returns `code`, an enumerator of executorch::runtime::Error.
-#define ETB_FAIL(code, ...)                                                                    \
-  do {                                                                                         \
-    ::executorch_backends::runtime::log_error(__FILE__, __LINE__, __func__,                    \
-                                              ::executorch_backends::runtime::format(__VA_ARGS__)); \
-    return ::executorch::runtime::Error::code;                                                 \
+#define ETB_FAIL(code, ...)                                                                 \
+  do {                                                                                      \
+    ::executorch_backends::runtime::log_error(                                              \
+        __FILE__, __LINE__, __func__, ::executorch_backends::runtime::format(__VA_ARGS__)); \
+    return ::executorch::runtime::Error::code;                                              \
   } while (false)
 
 /// Logs and returns `code` unless `condition` holds.

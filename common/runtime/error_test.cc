@@ -45,7 +45,10 @@ TEST_F(ErrorTest, CapturesCollectTheirOwnThreadAndTheInnermostFirst) {
   LogCapture outer;
   {
     LogCapture inner;
-    std::thread([] { LogCapture other; fails(1); }).join();
+    std::thread([] {
+      LogCapture other;
+      fails(1);
+    }).join();
     fails(2);
     EXPECT_EQ(inner.text(), "expected 3 rows, got 2");
   }
