@@ -2,6 +2,9 @@
 
 import contextlib
 import dataclasses
+import functools
+import importlib.util
+import os
 import re
 import traceback
 from collections.abc import Iterable, Iterator
@@ -10,21 +13,38 @@ from typing import Any, cast
 
 from torch import fx
 
-# Frames of the libraries between the user's line and the operator.
-_LIBRARY = re.compile(
-    r"[\\/](?:torch|executorch|torchao|functorch)[\\/]"
-    r"|[\\/](?:backend_common|(?:aoti|openvino|qualcomm)_backend)[\\/](?!\w+_test\.py)"
-    r"|<frozen |<string>|<eval_with_key>"
+# Frames of these lie between the user's line and the operator.
+_PACKAGES = (
+    *("torch", "executorch", "torchao", "functorch"),
+    *("backend_common", "aoti_backend", "openvino_backend", "qualcomm_backend"),
 )
+_NO_FILE = ("<frozen ", "<string>", "<eval_with_key>")
+# A trace that was recorded on another machine.
+_INSTALLED = re.compile(rf"[\\/](?:site|dist)-packages[\\/](?:{'|'.join(_PACKAGES)})[\\/]")
+
 _FRAME = re.compile(
     r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in [^\n]*)?\n?(?P<code>[^\n]*)',
     re.MULTILINE,
 )
 
 
+@functools.cache
+def _library_folders() -> tuple[str, ...]:
+    """Where the packages are that are there; a folder's name alone would say too little."""
+    folders = []
+    for package in _PACKAGES:
+        spec = importlib.util.find_spec(package)
+        folders += [folder + os.sep for folder in (spec and spec.submodule_search_locations) or ()]
+    return tuple(folders)
+
+
 def library_frame(file_name: str) -> bool:
     """Whether a frame of this file is not the user's code."""
-    return _LIBRARY.search(file_name) is not None
+    return (
+        file_name.startswith(_NO_FILE)
+        or _INSTALLED.search(file_name) is not None
+        or (file_name.startswith(_library_folders()) and not file_name.endswith("_test.py"))
+    )
 
 
 def source_line(node: Any) -> str:

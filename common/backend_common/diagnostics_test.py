@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import fx
 
-from backend_common.diagnostics import Diagnostics, keep_user_frames, source_line
+from backend_common.diagnostics import Diagnostics, keep_user_frames, library_frame, source_line
 from backend_common.operators import operator_name
 
 
@@ -70,15 +70,23 @@ def test_source_line_of_traces():
         "policy.py:41  x + 1"
     )
     # Lines without code, and nothing but library frames: the innermost is better than nothing.
-    library = 'File "/lib/torch/nn/functional.py", line 7, in linear'
+    library = 'File "/lib/python3/site-packages/torch/nn/functional.py", line 7, in linear'
     assert source_line(node(library)) == "functional.py:7"
     assert (
         source_line(node(f'File "/a/policy.py", line 41, in f\n{library}\n  y')) == "policy.py:41"
     )
-    # A user's folder may be called like this.
-    assert source_line(node('File "/a/robot_backend/p.py", line 1, in f\n  y\n' + library)) == (
-        "p.py:1  y"
-    )
+
+
+def test_library_frames():
+    assert library_frame(torch.nn.functional.__file__)
+    assert library_frame(fx.__file__)
+    assert library_frame(source_line.__code__.co_filename)
+    assert library_frame("/other/machine/site-packages/executorch/exir/passes.py")
+    assert library_frame("<eval_with_key>.7") and library_frame("<frozen runpy>")
+    # A user's folder may be called like a library.
+    assert not library_frame("/home/me/torch/policy.py")
+    assert not library_frame("/home/me/openvino_backend/policy.py")
+    assert not library_frame(__file__)
 
 
 def test_the_last_word_counts_and_can_be_taken_back():
