@@ -1,0 +1,168 @@
+"""Our OpenVINO delegate against the wheel's and against a bare loop, in one run.
+
+    ./bazelw run -c opt //tests/bench:openvino
+
+Prints the time of a call and the time and memory of loading, with ratios. Timings decide
+nothing; run it on a quiet machine.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+from backend_common import lower, payload
+from openvino_backend import preprocess, runtime
+from torch import nn
+
+REPEATS = 5  # processes a side, in turn
+WEIGHTS_MB = 4 * 3536 * 3536 * 4 / 1e6  # 200
+
+
+class ResNet(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, 16, 3, 2, 1)
+        self.first = nn.Conv2d(16, 16, 3, 1, 1)
+        self.second = nn.Conv2d(16, 16, 3, 1, 1)
+        self.head = nn.Linear(16, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = torch.relu(self.stem(x))
+        x = torch.relu(x + self.second(torch.relu(self.first(x))))
+        return self.head(x.mean((2, 3)))
+
+
+class Large(nn.Module):
+    """200 MB of float32 weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(3536, 3536, bias=False) for _ in range(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def write(folder: Path, name: str, module: nn.Module, example: torch.Tensor) -> None:
+    """name.pte with our payload, name.stock.pte with the same blob alone, name.blob."""
+    ours = preprocess.payload
+    blobs: list[bytes] = []
+
+    def bare(*arguments: object) -> bytes:
+        blobs.append(bytes(payload.parse(ours(*arguments))["blob"]))  # type: ignore[arg-type]
+        return blobs[-1]
+
+    lower(module.eval(), (example,), backend="openvino").save(folder / f"{name}.pte")
+    preprocess.payload = bare
+    try:
+        lower(module.eval(), (example,), backend="openvino").save(folder / f"{name}.stock.pte")
+    finally:
+        preprocess.payload = ours
+    if len(blobs) != 1:
+        raise SystemExit(f"{name} was lowered to {len(blobs)} partitions; the loop runs one")
+    (folder / f"{name}.blob").write_bytes(blobs[0])
+
+
+def run(program: str, *arguments: str, library: Path) -> dict[str, float] | str:
+    """The program's JSON, or how it ended."""
+    result = subprocess.run(
+        [program, *arguments],
+        env={**os.environ, "OPENVINO_LIB_PATH": str(library)},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    if result.returncode:
+        return f"died with {result.returncode}: {result.stderr.strip()[-200:]}"
+    return json.loads(result.stdout.splitlines()[-1])  # type: ignore[no-any-return]
+
+
+def median(results: list[dict[str, float]], key: str) -> float:
+    return statistics.median(result[key] for result in results)
+
+
+def call_overhead(program: str, folder: Path, delegates: dict[str, Path], library: Path) -> None:
+    print(f"\nTime of a call, µs: medians of {REPEATS} processes with 40 interleaved rounds each")
+    print(f"{'model':14} {'delegate':8} {'bare loop':>10} {'delegate':>10} {'difference':>11} {'ratio':>6}")
+    for name in ("linear_8x8", "small_resnet"):
+        results: dict[str, list[dict[str, float]]] = {side: [] for side in delegates}
+        for _ in range(REPEATS):
+            for side, delegate in delegates.items():
+                suffix = ".pte" if side == "ours" else ".stock.pte"
+                files = (str(folder / f"{name}{suffix}"), str(folder / f"{name}.blob"))
+                result = run(program, str(delegate), str(library), *files, library=library)
+                if isinstance(result, str):
+                    raise SystemExit(f"{name}, {side}: {result}")
+                results[side].append(result)
+        for side, measured in results.items():
+            raw, through = median(measured, "raw_us"), median(measured, "delegate_us")
+            print(
+                f"{name:14} {side:8} {raw:10.2f} {through:10.2f} {through - raw:11.2f} "
+                f"{through / raw:6.3f}"
+            )
+
+
+def load_memory(program: str, folder: Path, delegates: dict[str, Path], library: Path) -> None:
+    print(f"\nLoading {WEIGHTS_MB:.0f} MB of weights and the first run: medians of 3 processes")
+    print(
+        f"{'delegate':8} {'mode':7} {'seconds':>8} {'anonymous MB':>13} {'× weights':>10} "
+        f"{'file MB':>8} {'freed in init':>14}"
+    )
+    for mode in ("mmap", "file", "buffer"):
+        for side, delegate in delegates.items():
+            suffix = ".pte" if side == "ours" else ".stock.pte"
+            measured = []
+            for _ in range(3):
+                result = run(
+                    program, str(delegate), str(folder / f"large{suffix}"), mode, library=library
+                )
+                if isinstance(result, str):
+                    print(f"{side:8} {mode:7} {result}")
+                    break
+                measured.append(result)
+            else:
+                anonymous = median(measured, "anonymous_mb")
+                print(
+                    f"{side:8} {mode:7} {median(measured, 'seconds'):8.2f} {anonymous:13.1f} "
+                    f"{anonymous / WEIGHTS_MB:10.3f} {median(measured, 'file_mb'):8.1f} "
+                    f"{int(median(measured, 'freed_in_init')):14d}"
+                )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--call-overhead", required=True)
+    parser.add_argument("--load-memory", required=True)
+    parser.add_argument("--only", choices=("call", "load"))
+    options = parser.parse_args()
+    library = runtime.openvino_library()
+    executorch = importlib.util.find_spec("executorch")
+    if library is None or executorch is None or not executorch.submodule_search_locations:
+        raise SystemExit("openvino and executorch must be installed")
+    stock = Path(executorch.submodule_search_locations[0]) / "lib" / runtime.DELEGATE
+    delegates = {"stock": stock, "ours": runtime.delegate_library()}
+    print(f"OpenVINO: {library.name}; torch {torch.__version__}; {os.cpu_count()} CPUs")
+    torch.manual_seed(0)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        if options.only != "load":
+            write(folder, "linear_8x8", nn.Linear(8, 8), torch.ones(1, 8))
+            write(folder, "small_resnet", ResNet(), torch.ones(1, 3, 32, 32))
+            call_overhead(options.call_overhead, folder, delegates, library)
+        if options.only != "call":
+            write(folder, "large", Large(), torch.ones(1, 3536))
+            load_memory(options.load_memory, folder, delegates, library)
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
