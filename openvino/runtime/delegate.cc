@@ -60,8 +60,8 @@ Error text_option(const BackendInitContext& context, const char* key, std::strin
 Error check_options(const BackendInitContext& context) {
   for (const auto& option : context.runtime_specs()) {
     ETB_REQUIRE(std::strcmp(option.key, "device") == 0 || std::strcmp(option.key, "library") == 0,
-                InvalidArgument, "OpenVINO has no runtime option '%s'; its options are device, library",
-                option.key);
+                InvalidArgument,
+                "OpenVINO has no runtime option '%s'; its options are device, library", option.key);
   }
   return Error::Ok;
 }
@@ -93,8 +93,7 @@ class OpenvinoDelegate final : public BackendInterface {
   Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
                                ArrayRef<CompileSpec> compile_specs) const override {
     std::unique_ptr<Model> model;
-    const Error error =
-        guarded([&] { return create(context, processed, compile_specs, &model); });
+    const Error error = guarded([&] { return create(context, processed, compile_specs, &model); });
     if (error != Error::Ok) return error;
     return static_cast<DelegateHandle*>(model.release());  // destroy() takes it back
   }

@@ -1,5 +1,7 @@
 // The delegate on a fake OpenVINO: every error path, who frees what, and what is bound when.
 // FAKE_OPENVINO_VERSION says which version the fake is; the BUILD file runs this for two.
+#include "executorch_backends/openvino/runtime/delegate.h"
+
 #include <dlfcn.h>
 
 #include <atomic>
@@ -7,7 +9,6 @@
 #include <deque>
 #include <thread>
 
-#include "executorch_backends/openvino/runtime/delegate.h"
 #include "executorch_backends/openvino/runtime/testing/delegate_fixture.h"
 #include "executorch_backends/openvino/runtime/testing/fake_openvino.h"
 #include "executorch_backends/openvino/runtime/testing/payload_builder.h"
@@ -15,9 +16,9 @@
 namespace executorch_backends::openvino::testing {
 namespace {
 
+using et::Error;
 using executorch::aten::ScalarType;
 using executorch::aten::TensorShapeDynamism;
-using et::Error;
 
 const std::string kVersion = std::getenv("FAKE_OPENVINO_VERSION");
 const bool kIsNew = kVersion >= "2026.4";
@@ -41,9 +42,8 @@ const IoValue kMatrix{6, {{2, 2}, {3, 3}}};
 
 std::string payload_of(const std::string& blob, IoValue value = kMatrix,
                        const std::string& version = kVersion) {
-  return build_envelope({{"target", target_section(version)},
-                         {"io", io_section({value}, {value})},
-                         {"blob", blob}});
+  return build_envelope(
+      {{"target", target_section(version)}, {"io", io_section({value}, {value})}, {"blob", blob}});
 }
 
 using Floats = OwnedTensor<float>;
@@ -334,11 +334,13 @@ TEST_F(FakeOpenvino, EveryFunctionThatFailsInInitIsReportedAndNothingLeaks) {
 }
 
 TEST_F(FakeOpenvino, EveryFunctionThatFailsInARunIsReportedAndTheNextRunIsRight) {
-  const std::vector<const char*> first_run = {
-      "ov_tensor_create_from_host_ptr", "ov_infer_request_set_input_tensor_by_index",
-      "ov_infer_request_infer",         "ov_infer_request_get_output_tensor_by_index",
-      "ov_tensor_data",                 "ov_tensor_get_shape",
-      "ov_tensor_get_byte_size"};
+  const std::vector<const char*> first_run = {"ov_tensor_create_from_host_ptr",
+                                              "ov_infer_request_set_input_tensor_by_index",
+                                              "ov_infer_request_infer",
+                                              "ov_infer_request_get_output_tensor_by_index",
+                                              "ov_tensor_data",
+                                              "ov_tensor_get_shape",
+                                              "ov_tensor_get_byte_size"};
   const std::vector<const char*> later_runs = {
       "ov_tensor_create_from_host_ptr", "ov_infer_request_set_input_tensor_by_index",
       "ov_infer_request_set_output_tensor_by_index", "ov_infer_request_infer"};
@@ -406,8 +408,8 @@ TEST_F(FakeOpenvino, AMissingLibraryIsNamedAndLookedForAgain) {
     setenv("OPENVINO_LIB_PATH", "/nonexistent/libopenvino_c.so", 1);
     CountedBlob first(payload_of(kStatic));
     if (init(&first) != nullptr || error() != Error::NotFound) return 1;
-    for (const char* part : {"/nonexistent/libopenvino_c.so", "libopenvino_c.so.2641",
-                             "set OPENVINO_LIB_PATH"}) {
+    for (const char* part :
+         {"/nonexistent/libopenvino_c.so", "libopenvino_c.so.2641", "set OPENVINO_LIB_PATH"}) {
       if (log().find(part) == std::string::npos) return 2;
     }
     executorch_backends_openvino_set_library("/nonexistent/elsewhere.so");
@@ -446,8 +448,8 @@ TEST_F(FakeOpenvino, ADelegateThatIsLoadedSecondSaysSo) {
   runtime::LogCapture capture;
   void* second = dlopen(std::getenv("DELEGATE"), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(second, nullptr) << dlerror();
-  const auto registration = reinterpret_cast<int (*)()>(
-      dlsym(second, "executorch_backends_openvino_registration_error"));
+  const auto registration =
+      reinterpret_cast<int (*)()>(dlsym(second, "executorch_backends_openvino_registration_error"));
   ASSERT_NE(registration, nullptr);
   EXPECT_EQ(registration(), static_cast<int>(Error::InvalidArgument));
   EXPECT_NE(capture.text().find("is not in use"), std::string::npos) << capture.text();
@@ -485,9 +487,11 @@ TEST_F(FakeOpenvino, BlobsRunOnTheVersionsThatTheyWereMadeFor) {
                                                          {"2025.4.1", false},
                                                          {"2027.0.0", false},
                                                          {"", false}}
-             : std::vector<std::pair<std::string, bool>>{
-                   {kVersion, true}, {"2026.3.1", true}, {"2025.1.0", true}, {"2026.4.1", false},
-                   {"", false}};
+             : std::vector<std::pair<std::string, bool>>{{kVersion, true},
+                                                         {"2026.3.1", true},
+                                                         {"2025.1.0", true},
+                                                         {"2026.4.1", false},
+                                                         {"", false}};
   for (const auto& [made_by, runs] : cases) {
     SCOPED_TRACE(made_by);
     CountedBlob blob(payload_of(kStatic, kMatrix, made_by));

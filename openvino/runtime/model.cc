@@ -78,7 +78,7 @@ std::shared_ptr<OwnedCore> shared_core(const std::shared_ptr<const OpenvinoApi>&
     // properties. Fails where OpenVINO has no CPU plugin, which then needs no precision either.
     if (api->ov_core_set_property(core->get(), "CPU", "INFERENCE_PRECISION_HINT", "f32") !=
         ov_status_e::OK) {
-      ET_LOG(Info, "OpenVINO has no CPU device here: %s", api->last_error());
+      ET_LOG(Info, "OpenVINO has no CPU device here: %s", api->last_error().c_str());
     }
     state->core = std::move(core);
   }
@@ -100,7 +100,7 @@ Error Model::create(std::shared_ptr<const OpenvinoApi> api, const std::string& d
   ETB_REQUIRE(model->api_->ov_compiled_model_create_infer_request(
                   model->compiled_.get(), model->request_.out()) == ov_status_e::OK,
               Internal, "OpenVINO: cannot create an infer request on %s: %s", chosen.c_str(),
-              model->api_->last_error());
+              model->api_->last_error().c_str());
   if (model->api_->version.binds_blobs()) {
     model->blob_.emplace(std::move(*blob));
   } else {
@@ -147,14 +147,14 @@ Error Model::import(const Payload& payload, const std::string& device) {
 
 Error Model::describe_port(bool input, size_t index, ValueSpec* out) {
   OwnedPort port(api_);
-  const auto get = input ? api_->ov_compiled_model_input_by_index
-                         : api_->ov_compiled_model_output_by_index;
+  const auto get =
+      input ? api_->ov_compiled_model_input_by_index : api_->ov_compiled_model_output_by_index;
   OwnedPartialShape shape(api_);
   ETB_REQUIRE(get(compiled_.get(), index, port.out()) == ov_status_e::OK &&
                   api_->ov_port_get_element_type(port.get(), &out->type) == ov_status_e::OK &&
                   api_->ov_port_get_partial_shape(port.get(), shape.out()) == ov_status_e::OK,
               Internal, "OpenVINO: cannot describe %s %zu: %s", input ? "input" : "output", index,
-              api_->last_error());
+              api_->last_error().c_str());
   const ov_rank_t& rank = shape.get().rank;
   ETB_REQUIRE(rank.min == rank.max && rank.min >= 0, NotSupported,
               "OpenVINO: %s %zu has a rank between %lld and %lld; a program needs one rank",
@@ -171,7 +171,8 @@ Error Model::describe_ports(const Payload& payload) {
   ETB_REQUIRE(
       api_->ov_compiled_model_inputs_size(compiled_.get(), &counts[0]) == ov_status_e::OK &&
           api_->ov_compiled_model_outputs_size(compiled_.get(), &counts[1]) == ov_status_e::OK,
-      Internal, "OpenVINO: cannot count the model's inputs and outputs: %s", api_->last_error());
+      Internal, "OpenVINO: cannot count the model's inputs and outputs: %s",
+      api_->last_error().c_str());
   for (const bool input : {true, false}) {
     std::vector<Slot>& slots = input ? inputs_ : outputs_;
     const std::vector<ValueSpec>& declared = input ? payload.inputs : payload.outputs;
@@ -189,8 +190,8 @@ Error Model::describe_ports(const Payload& payload) {
                     InvalidProgram,
                     "OpenVINO: the payload declares %s %zu as %s of rank %zu, and the compiled "
                     "model has %s of rank %zu",
-                    kind, i, name_of(declared[i].type), declared[i].dims.size(),
-                    name_of(port.type), port.dims.size());
+                    kind, i, name_of(declared[i].type), declared[i].dims.size(), name_of(port.type),
+                    port.dims.size());
         // The tighter of the two: a bound of the program, or what OpenVINO inferred.
         for (size_t d = 0; d < port.dims.size(); ++d) {
           ValueSpec::Bounds& bounds = port.dims[d];
@@ -228,13 +229,13 @@ Error Model::bind(bool input, size_t index, Slot* slot, void* data) {
                                                    tensor.out()) == ov_status_e::OK,
               Internal, "OpenVINO: cannot wrap %s %zu, %s %s: %s", input ? "input" : "output",
               index, name_of(slot->spec.type),
-              text_of(slot->sizes.data(), slot->sizes.size()).c_str(), api_->last_error());
+              text_of(slot->sizes.data(), slot->sizes.size()).c_str(), api_->last_error().c_str());
   const auto set = input ? api_->ov_infer_request_set_input_tensor_by_index
                          : api_->ov_infer_request_set_output_tensor_by_index;
   ETB_REQUIRE(set(request_.get(), index, tensor.get()) == ov_status_e::OK, Internal,
               "OpenVINO: cannot bind %s %zu, %s %s: %s", input ? "input" : "output", index,
               name_of(slot->spec.type), text_of(slot->sizes.data(), slot->sizes.size()).c_str(),
-              api_->last_error());
+              api_->last_error().c_str());
   slot->storage = data;
   slot->bound = true;
   return Error::Ok;
@@ -244,8 +245,7 @@ bool Model::Slot::holds(const Tensor& tensor) const {
   return bound && data == tensor.const_data_ptr() &&
          sizes.size() == static_cast<size_t>(tensor.dim()) &&
          std::equal(sizes.begin(), sizes.end(), tensor.sizes().begin()) &&
-         element_type_of(tensor.scalar_type()) == spec.type &&
-         in_default_order(tensor) != strided;
+         element_type_of(tensor.scalar_type()) == spec.type && in_default_order(tensor) != strided;
 }
 
 void Model::Slot::take(const Tensor& tensor) {
@@ -296,8 +296,8 @@ Error Model::bind_input(size_t index, const EValue& value) {
     slot.take(tensor);
   }
   if (slot.spec.type == I64) {
-    ETB_TRY(check_range(index, tensor.const_data_ptr<int64_t>(),
-                        static_cast<size_t>(tensor.numel())));
+    ETB_TRY(
+        check_range(index, tensor.const_data_ptr<int64_t>(), static_cast<size_t>(tensor.numel())));
   }
   if (slot.strided) ETB_TRY(pack(tensor, slot.staging.data(), slot.staging.size()));
   if (held) return Error::Ok;
@@ -347,7 +347,7 @@ Error Model::learn_where_outputs_are() {
             ov_status_e::OK ||
         api_->ov_tensor_data(tensor.get(), &data) != ov_status_e::OK) {
       learned_ = false;
-      ETB_FAIL(Internal, "OpenVINO: cannot read output %zu: %s", i, api_->last_error());
+      ETB_FAIL(Internal, "OpenVINO: cannot read output %zu: %s", i, api_->last_error().c_str());
     }
     const bool shared = std::find(taken.begin(), taken.end(), data) != taken.end();
     outputs_[i].kept = shared ? Kept::kByOpenvino : Kept::kByProgram;
@@ -365,7 +365,7 @@ Error Model::fetch_output(size_t index, const EValue& value) {
                                                                 result.out()) == ov_status_e::OK &&
                   (slot.spec.dims.empty() ||
                    api_->ov_tensor_get_shape(result.get(), shape.out()) == ov_status_e::OK),
-              Internal, "OpenVINO: cannot read output %zu: %s", index, api_->last_error());
+              Internal, "OpenVINO: cannot read output %zu: %s", index, api_->last_error().c_str());
   const Tensor& tensor = value.toTensor();
   std::array<executorch::aten::SizesType, layout::kMaxRank> sizes{};
   const size_t rank = static_cast<size_t>(shape.get().rank);
@@ -378,15 +378,17 @@ Error Model::fetch_output(size_t index, const EValue& value) {
                 static_cast<long long>(shape.get().dims[d]), d);
   }
   ETB_REQUIRE(executorch::runtime::resize_tensor(tensor, {sizes.data(), rank}) == Error::Ok,
-              InvalidProgram, "OpenVINO: output %zu came with shape %s, which does not fit the "
-              "program's %s", index, text_of(sizes.data(), rank).c_str(),
+              InvalidProgram,
+              "OpenVINO: output %zu came with shape %s, which does not fit the "
+              "program's %s",
+              index, text_of(sizes.data(), rank).c_str(),
               text_of(tensor.sizes().data(), static_cast<size_t>(tensor.dim())).c_str());
   if (tensor.numel() == 0) return Error::Ok;
   void* data = nullptr;
   size_t bytes = 0;
   ETB_REQUIRE(api_->ov_tensor_data(result.get(), &data) == ov_status_e::OK && data != nullptr &&
                   api_->ov_tensor_get_byte_size(result.get(), &bytes) == ov_status_e::OK,
-              Internal, "OpenVINO: cannot read output %zu: %s", index, api_->last_error());
+              Internal, "OpenVINO: cannot read output %zu: %s", index, api_->last_error().c_str());
   ETB_REQUIRE(bytes == tensor.nbytes(), InvalidProgram,
               "OpenVINO: output %zu came with %zu bytes, and the program's tensor has %zu", index,
               bytes, tensor.nbytes());
@@ -404,7 +406,8 @@ Error Model::execute(Span<EValue*> values) {
   EValue* const* results = values.data() + inputs_.size();
   for (size_t i = 0; i < outputs_.size(); ++i) ETB_TRY(bind_output(i, *results[i]));
   ETB_REQUIRE(api_->ov_infer_request_infer(request_.get()) == ov_status_e::OK, Internal,
-              "OpenVINO %s: the run failed: %s", api_->version.text.c_str(), api_->last_error());
+              "OpenVINO %s: the run failed: %s", api_->version.text.c_str(),
+              api_->last_error().c_str());
   if (!learned_) ETB_TRY(learn_where_outputs_are());
   for (size_t i = 0; i < outputs_.size(); ++i) ETB_TRY(collect_output(i, *results[i]));
   return Error::Ok;

@@ -72,8 +72,7 @@ class Model {
   executorch::runtime::Error bind(bool input, size_t index, Slot* slot, void* data);
   /// After the first run, in which no output was bound.
   executorch::runtime::Error learn_where_outputs_are();
-  executorch::runtime::Error collect_output(size_t index,
-                                            const executorch::runtime::EValue& value);
+  executorch::runtime::Error collect_output(size_t index, const executorch::runtime::EValue& value);
   executorch::runtime::Error fetch_output(size_t index, const executorch::runtime::EValue& value);
 
   std::shared_ptr<const OpenvinoApi> api_;

@@ -37,11 +37,11 @@ std::vector<std::string> candidates(const std::string& preferred, const std::str
 std::shared_ptr<OpenvinoApi> resolve(std::unique_ptr<runtime::Library> library,
                                      std::string* error) {
   auto api = std::make_shared<OpenvinoApi>();
-#define EXECUTORCH_BACKENDS_RESOLVE(name)                                          \
-  api->name = reinterpret_cast<decltype(api->name)>(library->find(#name));         \
-  if (api->name == nullptr) {                                                      \
+#define EXECUTORCH_BACKENDS_RESOLVE(name)                                                        \
+  api->name = reinterpret_cast<decltype(api->name)>(library->find(#name));                       \
+  if (api->name == nullptr) {                                                                    \
     *error = library->path() + " has no function " #name "; OpenVINO 2025.1 or newer is needed"; \
-    return nullptr;                                                                \
+    return nullptr;                                                                              \
   }
   EXECUTORCH_BACKENDS_OPENVINO_FUNCTIONS(EXECUTORCH_BACKENDS_RESOLVE)
 #undef EXECUTORCH_BACKENDS_RESOLVE
@@ -67,9 +67,13 @@ Version Version::parse(const std::string& build_number) {
   return version;
 }
 
-const char* OpenvinoApi::last_error() const {
+std::string OpenvinoApi::last_error() const {
   const char* text = ov_get_last_err_msg();
-  return text != nullptr ? text : "no reason given";
+  if (text == nullptr) return "no reason given";
+  std::string copy(text);
+  ov_free(text);  // OpenVINO's header does not say so, but each call allocates
+  while (!copy.empty() && copy.back() == '\n') copy.pop_back();
+  return copy.empty() ? "no reason given" : copy;
 }
 
 void set_library_path(const std::string& path) {
@@ -83,7 +87,8 @@ std::shared_ptr<const OpenvinoApi> load_openvino(const std::string& preferred_pa
   if (state().api != nullptr) {
     const std::string& loaded = state().api->library->path();
     if (!preferred_path.empty() && preferred_path != loaded) {
-      *error = "this process has loaded '" + loaded + "', and '" + preferred_path + "' is asked for";
+      *error =
+          "this process has loaded '" + loaded + "', and '" + preferred_path + "' is asked for";
       return nullptr;
     }
     return state().api;

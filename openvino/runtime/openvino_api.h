@@ -11,36 +11,37 @@
 namespace executorch_backends::openvino {
 
 /// Every function that the delegate calls.
-#define EXECUTORCH_BACKENDS_OPENVINO_FUNCTIONS(X)  \
-  X(ov_available_devices_free)                     \
-  X(ov_compiled_model_create_infer_request)        \
-  X(ov_compiled_model_free)                        \
-  X(ov_compiled_model_input_by_index)              \
-  X(ov_compiled_model_inputs_size)                 \
-  X(ov_compiled_model_output_by_index)             \
-  X(ov_compiled_model_outputs_size)                \
-  X(ov_core_create)                                \
-  X(ov_core_free)                                  \
-  X(ov_core_get_available_devices)                 \
-  X(ov_core_import_model)                          \
-  X(ov_core_set_property)                          \
-  X(ov_get_last_err_msg)                           \
-  X(ov_get_openvino_version)                       \
-  X(ov_infer_request_free)                         \
-  X(ov_infer_request_get_output_tensor_by_index)   \
-  X(ov_infer_request_infer)                        \
-  X(ov_infer_request_set_input_tensor_by_index)    \
-  X(ov_infer_request_set_output_tensor_by_index)   \
-  X(ov_output_const_port_free)                     \
-  X(ov_partial_shape_free)                         \
-  X(ov_port_get_element_type)                      \
-  X(ov_port_get_partial_shape)                     \
-  X(ov_shape_free)                                 \
-  X(ov_tensor_create_from_host_ptr)                \
-  X(ov_tensor_data)                                \
-  X(ov_tensor_free)                                \
-  X(ov_tensor_get_byte_size)                       \
-  X(ov_tensor_get_shape)                           \
+#define EXECUTORCH_BACKENDS_OPENVINO_FUNCTIONS(X) \
+  X(ov_available_devices_free)                    \
+  X(ov_compiled_model_create_infer_request)       \
+  X(ov_compiled_model_free)                       \
+  X(ov_compiled_model_input_by_index)             \
+  X(ov_compiled_model_inputs_size)                \
+  X(ov_compiled_model_output_by_index)            \
+  X(ov_compiled_model_outputs_size)               \
+  X(ov_core_create)                               \
+  X(ov_core_free)                                 \
+  X(ov_core_get_available_devices)                \
+  X(ov_core_import_model)                         \
+  X(ov_core_set_property)                         \
+  X(ov_free)                                      \
+  X(ov_get_last_err_msg)                          \
+  X(ov_get_openvino_version)                      \
+  X(ov_infer_request_free)                        \
+  X(ov_infer_request_get_output_tensor_by_index)  \
+  X(ov_infer_request_infer)                       \
+  X(ov_infer_request_set_input_tensor_by_index)   \
+  X(ov_infer_request_set_output_tensor_by_index)  \
+  X(ov_output_const_port_free)                    \
+  X(ov_partial_shape_free)                        \
+  X(ov_port_get_element_type)                     \
+  X(ov_port_get_partial_shape)                    \
+  X(ov_shape_free)                                \
+  X(ov_tensor_create_from_host_ptr)               \
+  X(ov_tensor_data)                               \
+  X(ov_tensor_free)                               \
+  X(ov_tensor_get_byte_size)                      \
+  X(ov_tensor_get_shape)                          \
   X(ov_version_free)
 
 /// The version of a runtime or of a blob, `2026.4.1`.
@@ -66,8 +67,8 @@ struct OpenvinoApi {
   std::unique_ptr<runtime::Library> library;
   Version version;
 
-  /// OpenVINO's text for the last failure on this thread; never null.
-  const char* last_error() const;
+  /// OpenVINO's text for the last failure; never empty.
+  std::string last_error() const;
 };
 
 /// Where the library is looked for, from now on: `path`, then OPENVINO_LIB_PATH, then the names

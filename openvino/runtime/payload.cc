@@ -83,13 +83,15 @@ Error read_value(Reader* reader, size_t index, ValueSpec* out) {
     out->symbolic_integer = true;
   } else {
     ETB_REQUIRE(dtype < static_cast<uint32_t>(executorch::aten::ScalarType::NumOptions),
-                InvalidProgram, "OpenVINO: value %zu of the payload's io table has dtype %u, "
-                "which is none of ExecuTorch's %d", index, dtype,
-                static_cast<int>(executorch::aten::ScalarType::NumOptions));
+                InvalidProgram,
+                "OpenVINO: value %zu of the payload's io table has dtype %u, "
+                "which is none of ExecuTorch's %d",
+                index, dtype, static_cast<int>(executorch::aten::ScalarType::NumOptions));
     out->type = element_type_of(static_cast<executorch::aten::ScalarType>(dtype));
     ETB_REQUIRE(out->type != DYNAMIC, InvalidProgram,
                 "OpenVINO: value %zu of the payload's io table has ExecuTorch's dtype %u, which "
-                "OpenVINO has not", index, dtype);
+                "OpenVINO has not",
+                index, dtype);
   }
   for (uint32_t d = 0; d < rank; ++d) {
     ValueSpec::Bounds bounds;
@@ -97,8 +99,8 @@ Error read_value(Reader* reader, size_t index, ValueSpec* out) {
                 "OpenVINO: the payload's io table ends inside value %zu", index);
     ETB_REQUIRE(bounds.min >= 0 && (bounds.max == -1 || bounds.max >= bounds.min), InvalidProgram,
                 "OpenVINO: value %zu of the payload's io table has bounds %lld to %lld in "
-                "dimension %u", index, static_cast<long long>(bounds.min),
-                static_cast<long long>(bounds.max), d);
+                "dimension %u",
+                index, static_cast<long long>(bounds.min), static_cast<long long>(bounds.max), d);
     out->dims.push_back(bounds);
   }
   return Error::Ok;
@@ -112,7 +114,8 @@ Error read_io(const Section& section, Payload* out) {
               section.size);
   ETB_REQUIRE(version == kIoVersion, InvalidProgram,
               "OpenVINO: the payload's io table has version %u, and this delegate reads %u; lower "
-              "again, or update executorch_backends", version, kIoVersion);
+              "again, or update executorch_backends",
+              version, kIoVersion);
   ETB_REQUIRE(inputs <= kMaxValues && outputs <= kMaxValues, InvalidProgram,
               "OpenVINO: the payload's io table has %u inputs and %u outputs; %u are the most",
               inputs, outputs, kMaxValues);
@@ -146,14 +149,14 @@ Error parse_payload(const void* data, size_t size, Payload* out) {
   }
   payload::Envelope envelope;
   std::string reason;
-  ETB_REQUIRE(
-      payload::Envelope::parse(data, size, payload::Verify::kAlways, &envelope, &reason),
-      InvalidProgram, "OpenVINO: the payload is damaged: %s", reason.c_str());
+  ETB_REQUIRE(payload::Envelope::parse(data, size, payload::Verify::kAlways, &envelope, &reason),
+              InvalidProgram, "OpenVINO: the payload is damaged: %s", reason.c_str());
   Section target, io, blob;
   ETB_REQUIRE(envelope.find("target", &target) && envelope.find("io", &io), InvalidProgram,
               "OpenVINO: the payload lacks its section 'target' or 'io'");
-  ETB_REQUIRE(envelope.find("blob", &blob), InvalidProgram,
-              "OpenVINO: the payload has no section 'blob'; a newer executorch_backends may read it");
+  ETB_REQUIRE(
+      envelope.find("blob", &blob), InvalidProgram,
+      "OpenVINO: the payload has no section 'blob'; a newer executorch_backends may read it");
   const std::string backend = value_of(target, "backend");
   ETB_REQUIRE(backend == "openvino", InvalidProgram,
               "OpenVINO: the payload was made for the backend '%s', and this is 'openvino'",

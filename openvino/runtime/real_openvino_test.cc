@@ -15,8 +15,8 @@
 namespace executorch_backends::openvino::testing {
 namespace {
 
-using executorch::aten::ScalarType;
 using et::Error;
+using executorch::aten::ScalarType;
 
 /// An IR: y = x where `multiply` is false, else y = x * x; and z = x, twice, if `also_x`.
 /// `sizes` as IR spells them, `1..4,3`.
@@ -30,8 +30,9 @@ std::string model(const std::string& type, const std::string& sizes, bool multip
     at = end + 1;
   }
   // FP32, BF16, I64, BOOL: what ports call f32, bf16, i64, boolean.
-  std::string precision = type == "boolean" ? "bool" : (type[0] == 'f' ? "fp" : "") +
-                                                           type.substr(type[0] == 'f' ? 1 : 0);
+  std::string precision = type == "boolean"
+                              ? "bool"
+                              : (type[0] == 'f' ? "fp" : "") + type.substr(type[0] == 'f' ? 1 : 0);
   std::transform(precision.begin(), precision.end(), precision.begin(), ::toupper);
   const auto port = [&](int id) {
     return "<port id=\"" + std::to_string(id) + "\" precision=\"" + precision + "\">" + dims +
@@ -41,9 +42,10 @@ std::string model(const std::string& type, const std::string& sizes, bool multip
   text += "<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\"><data element_type=\"" +
           type + "\" shape=\"" + sizes + "\"/><output>" + port(0) + "</output></layer>";
   if (multiply) {
-    text += "<layer id=\"1\" name=\"m\" type=\"Multiply\" version=\"opset1\"><data "
-            "auto_broadcast=\"numpy\"/><input>" + port(0) + port(1) + "</input><output>" + port(2) +
-            "</output></layer>";
+    text +=
+        "<layer id=\"1\" name=\"m\" type=\"Multiply\" version=\"opset1\"><data "
+        "auto_broadcast=\"numpy\"/><input>" +
+        port(0) + port(1) + "</input><output>" + port(2) + "</output></layer>";
   }
   text += "<layer id=\"2\" name=\"y\" type=\"Result\" version=\"opset1\"><input>" + port(0) +
           "</input></layer>";
@@ -55,8 +57,9 @@ std::string model(const std::string& type, const std::string& sizes, bool multip
   }
   text += "</layers><edges>";
   if (also_x) {
-    text += "<edge from-layer=\"0\" from-port=\"0\" to-layer=\"3\" to-port=\"0\"/>"
-            "<edge from-layer=\"0\" from-port=\"0\" to-layer=\"4\" to-port=\"0\"/>";
+    text +=
+        "<edge from-layer=\"0\" from-port=\"0\" to-layer=\"3\" to-port=\"0\"/>"
+        "<edge from-layer=\"0\" from-port=\"0\" to-layer=\"4\" to-port=\"0\"/>";
   }
   text += multiply ? "<edge from-layer=\"0\" from-port=\"0\" to-layer=\"1\" to-port=\"0\"/>"
                      "<edge from-layer=\"0\" from-port=\"0\" to-layer=\"1\" to-port=\"1\"/>"
@@ -185,8 +188,7 @@ TEST_F(RealOpenvino, ADeviceThatIsNotThereIsNamed) {
 template <typename Element>
 void expect_result(DelegateDriver* driver, const std::string& ir, ScalarType type,
                    std::vector<int32_t> sizes, std::vector<Element> data,
-                   const std::vector<Element>& expected,
-                   std::vector<int32_t> output_bound = {}) {
+                   const std::vector<Element>& expected, std::vector<int32_t> output_bound = {}) {
   CountedBlob counted(compile(ir));
   auto handle = driver->init(&counted);
   ASSERT_NE(handle, nullptr) << driver->log();

@@ -103,7 +103,14 @@ EXPORT int fake_openvino_live_objects() { return live; }
 EXPORT int fake_openvino_bindings() { return bindings; }
 EXPORT int fake_openvino_properties_set(const char* name) { return properties[name]; }
 
-EXPORT const char* ov_get_last_err_msg() { return last_error.c_str(); }
+EXPORT const char* ov_get_last_err_msg() {
+  ++live;
+  return strdup(last_error.c_str());
+}
+EXPORT void ov_free(const char* text) {
+  std::free(const_cast<char*>(text));
+  --live;
+}
 
 EXPORT ov_status_e ov_get_openvino_version(ov_version_t* out) {
   FAIL_IF_ASKED();

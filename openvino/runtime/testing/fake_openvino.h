@@ -15,7 +15,7 @@ extern "C" {
 /// From now on the named function fails, until it is called with null. Others are unaffected.
 void fake_openvino_fail(const char* function);
 
-/// Objects that were made and not freed: cores, models, requests, tensors, ports, shapes.
+/// Objects that were made and not freed: cores, models, requests, tensors, ports, shapes, texts.
 int fake_openvino_live_objects();
 
 /// How often an input or output tensor was bound to a request, since the library was loaded.

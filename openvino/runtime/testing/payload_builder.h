@@ -26,9 +26,10 @@ inline void put_digest(std::string* text, size_t at, const std::string& hashed) 
 /// An intact envelope of these sections, aligned to 64 bytes.
 inline std::string build_envelope(const std::vector<NamedSection>& sections) {
   const size_t table = 64 + 80 * sections.size();
-  std::string head("\x89"
-                   "ETB\r\n\x1a\n",
-                   8);
+  std::string head(
+      "\x89"
+      "ETB\r\n\x1a\n",
+      8);
   append<uint32_t>(&head, 1);
   append<uint32_t>(&head, static_cast<uint32_t>(sections.size()));
   append<uint32_t>(&head, 64);
