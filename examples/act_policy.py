@@ -8,6 +8,7 @@ a ResNet looks at each camera, a transformer encoder joins what it saw with the 
 positions, and a decoder turns learned queries into the next actions. The weights are random.
 """
 
+import itertools
 import math
 
 import torch
@@ -53,7 +54,7 @@ class ResNet18(nn.Module):
         self.stages = nn.Sequential(
             *(
                 nn.Sequential(ResidualBlock(a, b, 1 if a == b else 2), ResidualBlock(b, b, 1))
-                for a, b in zip(widths, widths[1:], strict=False)
+                for a, b in itertools.pairwise(widths)
             )
         )
 

@@ -41,7 +41,9 @@ class SentenceEncoder(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         from transformers import AutoModel
+        from transformers.utils.logging import disable_progress_bar
 
+        disable_progress_bar()  # for a second's reading of a local file
         self.transformer = AutoModel.from_pretrained(folder(), local_files_only=True)
 
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:

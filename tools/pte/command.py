@@ -4,6 +4,7 @@ Exit codes: 0 done; 1 refused or different, with the reason; 2 wrong usage; 3 an
 """
 
 import contextlib
+import importlib.metadata
 import json
 import logging
 import os
@@ -17,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pte.models import check_model, read_model, require_file
+
 if TYPE_CHECKING:
     from backend_common import Lowered, Program, Row
     from backend_common.program import Method
@@ -27,7 +30,7 @@ REFUSED, WRONG_USAGE, INTERNAL = 1, 2, 3
 MODES = ("mmap", "mmap-mlock", "mmap-mlock-ignore", "mmap-madvise", "file", "buffer")
 
 
-class Different(Exception):
+class DifferentError(Exception):
     """The program's outputs are not eager's."""
 
 
@@ -92,8 +95,7 @@ def _options(pairs: Sequence[str]) -> dict[str, object]:
 
 def _program_file(text: str) -> Path:
     path = Path(text)
-    if not path.is_file():
-        raise click.UsageError(f"there is no file '{path}' in {Path.cwd()}")
+    require_file(path)
     with path.open("rb") as file:
         # ExecuTorch's flatbuffer identifier: ET and the schema's version, at byte 4.
         identifier = file.read(8)[4:6]
@@ -144,9 +146,9 @@ def lower(
     options = _options(pairs)
     path = _writable(output)
     report_path = _writable(report) if report else None
-    _require_backend(backend)
+    check_model(model)
+    _require_backend(backend, options)
     from backend_common import lower as lower_model
-    from pte.models import read_model
 
     with _progress() as progress:
         progress(f"read {model}")
@@ -168,14 +170,21 @@ def lower(
     _summarise(path, lowered, backend)
 
 
-def _require_backend(name: str) -> None:
-    """A name that no backend has is wrong usage, said before anything heavy is imported."""
-    from backend_common import backend as registry
-
-    if name not in registry.names():
+def _require_backend(name: str, options: dict[str, object]) -> None:
+    """A name that no backend has, or an option that it has not, is wrong usage."""
+    # As backend_common.backend.names(), which imports torch.
+    there = sorted(importlib.metadata.entry_points(group="executorch_backends").names)
+    if name not in there:
         raise click.UsageError(
-            f"no backend is called '{name}'; there are: {', '.join(registry.names()) or 'none'}"
+            f"no backend is called '{name}'; there are: {', '.join(there) or 'none'}"
         )
+    from backend_common import backend as registry
+    from backend_common.errors import LoweringError
+
+    try:
+        registry.find(name).parse_options(options)
+    except LoweringError as error:
+        raise click.UsageError("; ".join(row.reason for row in error.rows)) from error
 
 
 def _summarise(path: Path, lowered: "Lowered", backend: str) -> None:
@@ -210,9 +219,14 @@ def run(
     """Run PROGRAM on the inputs of --compare, on those of --inputs, or on random ones."""
     path = _program_file(program)
     options = _options(pairs)
+    for text in (inputs, data):
+        if text is not None:
+            require_file(Path(text))
+    if compare is not None:
+        check_model(compare)
     from backend_common import load
+
     from pte.inspection import payloads
-    from pte.models import read_model
 
     model = read_model(compare) if compare else None
     with _progress() as progress:
@@ -248,13 +262,10 @@ def _method(loaded: "Program", name: str) -> "Method":
 def _read_inputs(text: str) -> tuple[Any, ...]:
     import torch
 
-    path = Path(text)
-    if not path.is_file():
-        raise click.UsageError(f"there is no file '{path}' in {Path.cwd()}")
     try:
-        read = torch.load(path, weights_only=True)
+        read = torch.load(text, weights_only=True)
     except Exception as error:
-        raise click.UsageError(f"'{path}' is not a file of tensors: {error}") from error
+        raise click.UsageError(f"'{text}' is not a file of tensors: {error}") from error
     return tuple(read) if isinstance(read, (tuple, list)) else (read,)
 
 
@@ -279,7 +290,8 @@ def _run_eager(eager: Any, arguments: tuple[Any, ...], kwargs: Any) -> list[Any]
     from torch.utils import _pytree as pytree
 
     with torch.no_grad():
-        return pytree.tree_leaves(eager(*_copies(arguments), **kwargs))
+        leaves: list[Any] = pytree.tree_leaves(eager(*_copies(arguments), **kwargs))
+    return leaves
 
 
 def _copies(arguments: tuple[Any, ...]) -> Any:
@@ -320,12 +332,13 @@ def _compare(expected: Sequence[Any], outputs: Sequence[Any], tolerance: float) 
     from backend_common.harness import difference
 
     if len(expected) != len(outputs):
-        raise Different(difference(expected, outputs, tolerance))
+        raise DifferentError(difference(expected, outputs, tolerance))
     different = []
     for index, (wanted, got) in enumerate(zip(expected, outputs, strict=True)):
         text = difference([wanted], [got], tolerance).removeprefix("output 0: ")
         error = ""
-        if isinstance(wanted, torch.Tensor) and wanted.shape == got.shape and wanted.numel():
+        both = isinstance(wanted, torch.Tensor) and isinstance(got, torch.Tensor)
+        if both and wanted.shape == got.shape and wanted.numel():
             error = f", max abs error {(wanted.double() - got.double()).abs().max().item():.3g}"
         click.echo(
             f"output {index}: {_brief(got)}{error}, tolerance {tolerance:g}: "
@@ -334,7 +347,7 @@ def _compare(expected: Sequence[Any], outputs: Sequence[Any], tolerance: float) 
         if text:
             different.append(index)
     if different:
-        raise Different(f"{len(different)} of {len(outputs)} outputs differ from eager")
+        raise DifferentError(f"{len(different)} of {len(outputs)} outputs differ from eager")
 
 
 def _brief(value: Any) -> str:
@@ -364,10 +377,16 @@ def inspect(program: str, as_json: bool) -> None:
             for index, value in enumerate(method[kind]):
                 click.echo(f"  {kind[:-1]} {index}: {_declared(value)}")
         click.echo(f"  delegates: {', '.join(method['delegates']) or 'none'}")
+        calls = [f"{name} ×{count}" for name, count in method["operators"].items()]
+        click.echo(f"  outside of delegates: {', '.join(calls) or 'nothing'}")
     for info in described["payloads"]:
         target = ", ".join(f"{key} {value}" for key, value in info["target"].items())
         click.echo(f"payload at byte {info['offset']:,}: envelope version {info['version']}")
         click.echo(f"  {target}")
+        for kind in ("inputs", "outputs"):
+            for index, value in enumerate(info[kind]):
+                sizes = ", ".join(_bounds(*pair) for pair in value["bounds"])
+                click.echo(f"  {kind[:-1]} {index}: {value['dtype']} [{sizes}]")
         for name, size in info["sections"].items():
             click.echo(f"  section {name}: {size:,} bytes, SHA-256 right")
 
@@ -378,6 +397,12 @@ def _declared(value: dict[str, Any]) -> str:
     order = value["dim_order"]
     plain = order == sorted(order)
     return f"{value['dtype']} {value['shape']}" + ("" if plain else f", dim order {order}")
+
+
+def _bounds(low: int, high: int) -> str:
+    if low == high:
+        return str(low)
+    return f"{low}..{'' if high < 0 else high}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -410,7 +435,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "--traceback" in arguments:
             traceback.print_exc()
         return REFUSED
-    except (ExecutionError, PayloadError, Different) as error:
+    except (ExecutionError, PayloadError, DifferentError) as error:
         click.echo(f"pte: {error}", err=True)
         if "--traceback" in arguments:
             traceback.print_exc()

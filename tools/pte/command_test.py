@@ -1,11 +1,16 @@
 """The command as a user types it: exit codes, texts, files."""
 
+import contextlib
+import io
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
+
 from pte import command
 
 MODEL = """
@@ -72,11 +77,7 @@ def folder(tmp_path_factory):
 
 def run(folder, *arguments):
     """(exit code, stdout, stderr), as if the user stood in the folder."""
-    import contextlib
-    import io
-    import os
-
-    before, out, err = os.getcwd(), io.StringIO(), io.StringIO()
+    before, out, err = Path.cwd(), io.StringIO(), io.StringIO()
     os.environ["BUILD_WORKING_DIRECTORY"] = str(folder)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -89,8 +90,15 @@ def run(folder, *arguments):
 
 def test_lower_writes_where_the_user_stands_and_says_what_it_did(folder):
     code, out, err = run(
-        folder, "lower", "model.py:make", "--backend", "openvino", "-o", "out.pte",
-        "--report", "report.json",
+        folder,
+        "lower",
+        "model.py:make",
+        "--backend",
+        "openvino",
+        "-o",
+        "out.pte",
+        "--report",
+        "report.json",
     )
     assert code == 0
     assert (folder / "out.pte").read_bytes()[4:6] == b"ET"
@@ -110,7 +118,7 @@ def test_run_compares_with_eager(folder):
 
 @pytest.mark.parametrize("mode", command.MODES)
 def test_every_load_mode(folder, mode):
-    code, out, err = run(
+    code, _, err = run(
         folder, "run", "model.pte", "--compare", "model.py:make", "--load-mode", mode
     )
     if mode == "mmap-mlock" and code == 1:
@@ -163,8 +171,15 @@ def test_inspect_shows_methods_payloads_and_target(folder):
     code, out, _ = run(folder, "inspect", "model.pte")
     assert code == 0
     for text in (
-        "method forward", "input 0: float32 [2, 4]", "output 0: float32 [2, 3]",
-        "OpenvinoBackend", "envelope version 1", "device CPU", "section blob", "SHA-256 right",
+        "method forward",
+        "input 0: float32 [2, 4]",
+        "output 0: float32 [2, 3]",
+        "OpenvinoBackend",
+        "envelope version 1",
+        "device CPU",
+        "section blob",
+        "SHA-256 right",
+        "outside of delegates: nothing",
     ):
         assert text in out
     code, out, _ = run(folder, "inspect", "model.pte", "--json")
@@ -172,6 +187,23 @@ def test_inspect_shows_methods_payloads_and_target(folder):
     assert code == 0
     assert described["methods"][0]["delegates"] == ["OpenvinoBackend"]
     assert described["payloads"][0]["target"]["backend"] == "openvino"
+    assert described["payloads"][0]["inputs"] == [{"dtype": "float32", "bounds": [[2, 2], [4, 4]]}]
+
+
+def test_inspect_shows_bounds(folder):
+    assert run(folder, "lower", "model.py:dynamic", "--backend", "openvino", "-o", "b.pte")[0] == 0
+    code, out, _ = run(folder, "inspect", "b.pte")
+    assert (
+        code == 0 and "input 0: float32 [2..8, 4]" in out and "output 0: float32 [2..8, 3]" in out
+    )
+
+
+def test_inspect_counts_what_runs_outside_of_delegates(folder):
+    arguments = ("--backend", "openvino", "--keep", "aten.relu.default", "-o", "k.pte")
+    assert run(folder, "lower", "model.py:make", *arguments)[0] == 0
+    code, out, _ = run(folder, "inspect", "k.pte")
+    assert code == 0 and "delegates: OpenvinoBackend" in out
+    assert "outside of delegates: aten::relu.out ×1" in out
 
 
 @pytest.mark.parametrize("command_name", ["inspect", "run"])
@@ -192,7 +224,7 @@ def test_a_truncated_program_is_an_error(folder, size):
 
 
 def test_a_refusal_lists_every_operator_with_its_line(folder):
-    code, out, err = run(folder, "lower", "model.py:refused", "--backend", "portable", "-o", "r.pte")
+    code, out, _ = run(folder, "lower", "model.py:refused", "--backend", "portable", "-o", "r.pte")
     assert code == 1
     assert not (folder / "r.pte").exists()
     for operator in ("aten.cummax.default", "aten.logcumsumexp.default"):
@@ -203,40 +235,50 @@ def test_a_refusal_lists_every_operator_with_its_line(folder):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["lower", "nofile.py:make", "--backend", "portable", "-o", "x.pte"], "no file 'nofile.py'"),
-        (["lower", "model.py:nope", "--backend", "portable", "-o", "x.pte"], "it has: dynamic, make"),
-        (["lower", "model.py:wrong", "--backend", "portable", "-o", "x.pte"], "returned a int"),
-        (["lower", "model.py:raises", "--backend", "portable", "-o", "x.pte"], "no such robot"),
-        (["lower", "model", "--backend", "portable", "-o", "x.pte"], "file.py:function"),
-        (["lower", "model.py:make", "--backend", "opnvino", "-o", "x.pte"], "openvino, portable"),
-        (["lower", "model.py:make", "--backend", "portable", "-o", "no/x.pte"], "no folder 'no'"),
-        (["lower", "model.py:make", "--backend", "portable", "-o", "x.pte", "--option", "a"], "key=value"),
-        (["lower", "model.py:make", "--backend", "portable"], "--output"),
-        (["lower", "nofile.pt2", "--backend", "portable", "-o", "x.pte"], "no file 'nofile.pt2'"),
-        (["run", "nofile.pte"], "no file 'nofile.pte'"),
-        (["run", "model.py"], "is no .pte"),
-        (["run", "model.pte", "--inputs", "nofile.pt"], "no file 'nofile.pt'"),
-        (["run", "model.pte", "--inputs", "model.py"], "not a file of tensors"),
-        (["run", "model.pte", "--load-mode", "mapped"], "mmap-mlock"),
-        (["run", "model.pte", "--repeat", "0"], "repeat"),
-        (["inspect"], "PROGRAM"),
-        (["explode"], "explode"),
-        ([], "Commands"),
+        ("lower nofile.py:make --backend portable -o x.pte", "no file 'nofile.py'"),
+        ("lower model.py:nope --backend portable -o x.pte", "it has: dynamic, make"),
+        ("lower model.py:wrong --backend portable -o x.pte", "returned a int"),
+        ("lower model.py:raises --backend portable -o x.pte", "no such robot"),
+        ("lower model --backend portable -o x.pte", "file.py:function"),
+        ("lower model.py:make --backend opnvino -o x.pte", "openvino, portable"),
+        ("lower model.py:make --backend portable -o no/x.pte", "no folder 'no'"),
+        ("lower model.py:make --backend portable -o x.pte --option a", "key=value"),
+        ("lower model.py:make --backend openvino -o x.pte --option nan=no", "exact or fast"),
+        ("lower model.py:make --backend portable", "--output"),
+        ("lower nofile.pt2 --backend portable -o x.pte", "no file 'nofile.pt2'"),
+        ("run nofile.pte", "no file 'nofile.pte'"),
+        ("run model.py", "is no .pte"),
+        ("run model.pte --compare nofile.py:make", "no file 'nofile.py'"),
+        ("run model.pte --data no.ptd", "no file 'no.ptd'"),
+        ("run model.pte --inputs nofile.pt", "no file 'nofile.pt'"),
+        ("run model.pte --inputs model.py", "not a file of tensors"),
+        ("run model.pte --load-mode mapped", "mmap-mlock"),
+        ("run model.pte --repeat 0", "repeat"),
+        ("inspect", "PROGRAM"),
+        ("explode", "explode"),
+        ("", "Commands"),
     ],
-)  # fmt: skip
+)
 def test_wrong_usage_is_said_in_one_sentence(folder, arguments, text):
-    code, out, err = run(folder, *arguments)
+    code, out, err = run(folder, *arguments.split())
     assert code == 2
     assert text in err + out
     assert "Traceback" not in err
 
 
 def test_unknown_options_are_refused_by_name(folder):
-    code, out, err = run(
-        folder, "lower", "model.py:make", "--backend", "openvino", "-o", "x.pte",
-        "--option", "colour=red",
+    code, _, err = run(
+        folder,
+        "lower",
+        "model.py:make",
+        "--backend",
+        "openvino",
+        "-o",
+        "x.pte",
+        "--option",
+        "colour=red",
     )
-    assert code == 1 and "colour" in err + out and "device" in err + out
+    assert code == 2 and "'colour'" in err and "device" in err
     code, _, err = run(folder, "run", "model.pte", "--option", "colour=red")
     assert code == 1 and "'colour'" in err and "device" in err
 
@@ -250,10 +292,28 @@ def test_an_error_of_ours_is_said_to_be_one(folder, monkeypatch):
     assert code == 3 and "Traceback" in err
 
 
-def test_help_imports_neither_torch_nor_a_backend():
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["lower", "--help"],
+        ["explode"],
+        ["lower", "nofile.py:make", "--backend", "portable", "-o", "x.pte"],
+        ["lower", __file__ + ":make", "--backend", "nobackend", "-o", "x.pte"],
+        ["run", "nofile.pte"],
+        ["inspect", __file__],
+    ],
+)
+def test_help_and_wrong_usage_import_neither_torch_nor_a_backend(arguments):
     check = (
-        "import sys; from pte.command import main; main(['lower', '--help']); "
+        f"import sys; from pte.command import main; print(main({arguments!r})); "
         "sys.exit('torch' in sys.modules or 'openvino' in sys.modules)"
     )
-    result = subprocess.run([sys.executable, "-c", check], env={"PYTHONPATH": ":".join(sys.path)})
-    assert result.returncode == 0
+    result = subprocess.run(
+        [sys.executable, "-c", check],
+        env={"PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[-1] == ("0" if "--help" in arguments else "2")

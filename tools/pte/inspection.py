@@ -1,11 +1,31 @@
 """What is in a `.pte`: its methods, and the payloads of our delegates."""
 
 import mmap
+import struct
+from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from backend_common import payload
+
+# ExecuTorch's ScalarType numbers, and 255 for a symbolic size.
+_DTYPES = {
+    0: "uint8",
+    1: "int8",
+    2: "int16",
+    3: "int32",
+    4: "int64",
+    5: "float16",
+    6: "float32",
+    7: "float64",
+    11: "bool",
+    15: "bfloat16",
+    27: "uint16",
+    28: "uint32",
+    29: "uint64",
+    255: "int",
+}
 
 
 @dataclass(frozen=True)
@@ -16,6 +36,7 @@ class PayloadInfo:
     version: of the envelope.
     target: what the runtime must match, such as the OpenVINO version and the device.
     sections: sizes in bytes by name.
+    inputs, outputs: dtype and [lowest, highest] size of each dimension, -1 for no bound.
     """
 
     offset: int
@@ -23,6 +44,8 @@ class PayloadInfo:
     version: int
     target: dict[str, str]
     sections: dict[str, int]
+    inputs: list[dict[str, Any]]
+    outputs: list[dict[str, Any]]
 
 
 def payloads(path: Path) -> list[PayloadInfo]:
@@ -51,13 +74,61 @@ def _payload(envelope: memoryview, start: int) -> PayloadInfo:
     except payload.PayloadError as error:
         raise payload.PayloadError(f"the payload at byte {start}: {error}") from error
     lines = bytes(sections.get("target", b"")).decode().splitlines()
+    try:
+        inputs, outputs = _interface(bytes(sections.get("io", b"")))
+    except struct.error as error:
+        raise payload.PayloadError(f"the payload at byte {start}: section io: {error}") from error
     return PayloadInfo(
         offset=start,
         size=len(envelope),
         version=int.from_bytes(envelope[8:12], "little"),
         target={key: value for key, _, value in (line.partition("=") for line in lines)},
         sections={name: len(section) for name, section in sections.items()},
+        inputs=inputs,
+        outputs=outputs,
     )
+
+
+def _interface(section: bytes) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Inputs and outputs from an `io` section; none where there is no such section.
+
+    u32 version, inputs, outputs; then for each value u32 dtype, rank, flags, reserved, and for
+    each dimension i64 lowest and highest size.
+    """
+    if not section:
+        return [], []
+    version, inputs, outputs = struct.unpack_from("<III", section)
+    if version != 1:
+        raise payload.PayloadError(f"section io has version {version}; this reads version 1")
+    values, at = [], 12
+    for _ in range(inputs + outputs):
+        dtype, rank, _, _ = struct.unpack_from("<IIII", section, at)
+        bounds = [struct.unpack_from("<qq", section, at + 16 * (1 + d)) for d in range(rank)]
+        at += 16 * (1 + rank)
+        values.append({"dtype": _DTYPES.get(dtype, f"dtype {dtype}"), "bounds": bounds})
+    return values[:inputs], values[inputs:]
+
+
+def _operators(path: Path) -> dict[str, Counter[str]]:
+    """How often each method calls each kernel: the operators that no delegate has.
+
+    For a file that ExecuTorch has loaded, and so verified.
+    """
+    from executorch.exir._serialize._flatbuffer_program import _flatbuffer_to_program
+    from executorch.exir.schema import KernelCall
+
+    with path.open("rb") as file:
+        program = _flatbuffer_to_program(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    found = {}
+    for plan in program.execution_plan:
+        names = [".".join(filter(None, (each.name, each.overload))) for each in plan.operators]
+        found[plan.name] = Counter(
+            names[instruction.instr_args.op_index]
+            for chain in plan.chains
+            for instruction in chain.instructions
+            if isinstance(instruction.instr_args, KernelCall)
+        )
+    return found
 
 
 def describe(path: Path) -> dict[str, Any]:
@@ -68,6 +139,7 @@ def describe(path: Path) -> dict[str, Any]:
     from backend_common import load
 
     with load(path) as program:
+        operators = _operators(path)
         methods = []
         for name in program.methods:
             method = program.method(name)
@@ -77,6 +149,7 @@ def describe(path: Path) -> dict[str, Any]:
                     "inputs": [_value(info) for info in method.inputs],
                     "outputs": [_value(info) for info in method.outputs],
                     "delegates": list(method.delegates),
+                    "operators": dict(sorted(operators[name].items())),
                 }
             )
     return {

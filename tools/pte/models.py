@@ -37,32 +37,45 @@ class Model:
         return chosen, self.inputs or (), {}
 
 
-def read_model(text: str) -> Model:
-    """Raises click.UsageError, in one sentence, for everything that is no MODEL."""
+def require_file(path: Path) -> None:
+    if not path.is_file():
+        raise click.UsageError(f"there is no file '{path}' in {Path.cwd()}")
+
+
+def check_model(text: str) -> None:
+    """Raises click.UsageError for what can be seen to be no MODEL before torch is imported."""
     if text.endswith(".pt2"):
-        return _read_pt2(Path(text))
-    file_name, colon, function = text.rpartition(":")
+        require_file(Path(text))
+        return
+    file_name, colon, _ = text.rpartition(":")
     if not colon or not file_name.endswith(".py"):
         raise click.UsageError(f"MODEL is '{text}'; it can be file.py:function or a .pt2 file")
+    require_file(Path(file_name))
+
+
+def read_model(text: str) -> Model:
+    """Raises click.UsageError, in one sentence, for everything that is no MODEL."""
+    check_model(text)
+    if text.endswith(".pt2"):
+        return _read_pt2(Path(text))
+    file_name, _, function = text.rpartition(":")
     return _model_of(text, _function_of(Path(file_name), function))
 
 
 def _read_pt2(path: Path) -> Model:
     import torch
 
-    if not path.is_file():
-        raise click.UsageError(f"there is no file '{path}' in {Path.cwd()}")
     try:
         program = torch.export.load(path)
     except Exception as error:
-        raise click.UsageError(f"'{path}' is not a .pt2 that torch.export can load: {error}") from error
+        raise click.UsageError(
+            f"'{path}' is not a .pt2 that torch.export can load: {error}"
+        ) from error
     inputs, _ = program.example_inputs or ((), {})
     return Model(program, tuple(inputs))
 
 
 def _function_of(path: Path, name: str) -> Callable[[], Any]:
-    if not path.is_file():
-        raise click.UsageError(f"there is no file '{path}' in {Path.cwd()}")
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)  # so that the model's file can import its neighbours
@@ -74,7 +87,9 @@ def _function_of(path: Path, name: str) -> Callable[[], Any]:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise click.UsageError(f"importing '{path}' raised {type(error).__name__}: {error}") from error
+        raise click.UsageError(
+            f"importing '{path}' raised {type(error).__name__}: {error}"
+        ) from error
     function = getattr(module, name, None)
     if not callable(function):
         there = sorted(
