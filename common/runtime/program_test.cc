@@ -67,8 +67,9 @@ class TestBackend final : public et::BackendInterface {
 
   void destroy(et::DelegateHandle*) const override { --alive(); }
 
+  /// What this thread's last init saw.
   static std::string& options() {
-    static std::string text;
+    thread_local std::string text;
     return text;
   }
   static std::atomic<int>& alive() {
