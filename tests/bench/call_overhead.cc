@@ -45,8 +45,8 @@ class RawModel {
     call<decltype(&ov_core_create)>("ov_core_create", &core_);
     call<decltype(&ov_core_set_property)>("ov_core_set_property", core_, "CPU",
                                           "INFERENCE_PRECISION_HINT", "f32");
-    call<decltype(&ov_core_import_model)>("ov_core_import_model", core_, blob_.data(),
-                                          blob_.size(), "CPU", &compiled_);
+    call<decltype(&ov_core_import_model)>("ov_core_import_model", core_, blob_.data(), blob_.size(),
+                                          "CPU", &compiled_);
     call<decltype(&ov_compiled_model_create_infer_request)>(
         "ov_compiled_model_create_infer_request", compiled_, &request_);
     ov_tensor_t* input = nullptr;

@@ -92,7 +92,10 @@ def median(results: list[dict[str, float]], key: str) -> float:
 
 def call_overhead(program: str, folder: Path, delegates: dict[str, Path], library: Path) -> None:
     print(f"\nTime of a call, µs: medians of {REPEATS} processes with 40 interleaved rounds each")
-    print(f"{'model':14} {'delegate':8} {'bare loop':>10} {'delegate':>10} {'difference':>11} {'ratio':>6}")
+    print(
+        f"{'model':14} {'delegate':8} {'bare loop':>10} {'delegate':>10} {'difference':>11} "
+        f"{'ratio':>6}"
+    )
     for name in ("linear_8x8", "small_resnet"):
         results: dict[str, list[dict[str, float]]] = {side: [] for side in delegates}
         for _ in range(REPEATS):

@@ -1,7 +1,7 @@
+#include "executorch_backends/openvino/runtime/delegate.h"
+
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/platform/runtime.h>
-
-#include "executorch_backends/openvino/runtime/delegate.h"
 
 int main() {
   executorch::runtime::runtime_init();

@@ -1,9 +1,10 @@
 import tempfile
 from pathlib import Path
 
-import openvino
 import pte
 import torch
+
+import openvino
 
 # A folder of ours has the same name; Python must have found the wheel.
 assert "site-packages" in openvino.__file__, openvino.__file__
