@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -72,11 +73,24 @@ def write(folder: Path, name: str, module: nn.Module, example: torch.Tensor) -> 
     (folder / f"{name}.blob").write_bytes(blobs[0])
 
 
-def run(program: str, *arguments: str, library: Path) -> dict[str, float] | str:
+@dataclass(frozen=True)
+class Side:
+    """A delegate, the OpenVINO library that it loads, and the suffix of its programs."""
+
+    delegate: Path
+    openvino: Path
+    suffix: str
+
+
+def run(program: str, *arguments: str, openvino: Path, wheel: Path) -> dict[str, float] | str:
     """The program's JSON, or how it ended."""
     result = subprocess.run(
         [program, *arguments],
-        env={**os.environ, "OPENVINO_LIB_PATH": str(library)},
+        env={
+            **os.environ,
+            "OPENVINO_LIB_PATH": str(openvino),
+            "LD_LIBRARY_PATH": str(wheel.parent),
+        },
         text=True,
         capture_output=True,
         check=False,
@@ -90,61 +104,65 @@ def median(results: list[dict[str, float]], key: str) -> float:
     return statistics.median(result[key] for result in results)
 
 
-def call_overhead(program: str, folder: Path, delegates: dict[str, Path], library: Path) -> None:
+def call_overhead(program: str, folder: Path, sides: dict[str, Side], wheel: Path) -> None:
     print(f"\nTime of a call, µs: medians of {REPEATS} processes with 40 interleaved rounds each")
     print(
-        f"{'model':14} {'delegate':8} {'bare loop':>10} {'delegate':>10} {'difference':>11} "
+        f"{'model':14} {'delegate':15} {'bare loop':>10} {'delegate':>10} {'difference':>11} "
         f"{'ratio':>6}"
     )
     for name in ("linear_8x8", "small_resnet"):
-        results: dict[str, list[dict[str, float]]] = {side: [] for side in delegates}
+        results: dict[str, list[dict[str, float]]] = {label: [] for label in sides}
         for _ in range(REPEATS):
-            for side, delegate in delegates.items():
-                suffix = ".pte" if side == "ours" else ".stock.pte"
-                files = (str(folder / f"{name}{suffix}"), str(folder / f"{name}.blob"))
-                result = run(program, str(delegate), str(library), *files, library=library)
+            for label, side in sides.items():
+                files = (str(folder / f"{name}{side.suffix}"), str(folder / f"{name}.blob"))
+                arguments = (str(side.delegate), str(wheel), *files)
+                result = run(program, *arguments, openvino=side.openvino, wheel=wheel)
                 if isinstance(result, str):
-                    raise SystemExit(f"{name}, {side}: {result}")
-                results[side].append(result)
-        for side, measured in results.items():
+                    raise SystemExit(f"{name}, {label}: {result}")
+                results[label].append(result)
+        for label, measured in results.items():
             raw, through = median(measured, "raw_us"), median(measured, "delegate_us")
             print(
-                f"{name:14} {side:8} {raw:10.2f} {through:10.2f} {through - raw:11.2f} "
+                f"{name:14} {label:15} {raw:10.2f} {through:10.2f} {through - raw:11.2f} "
                 f"{through / raw:6.3f}"
             )
 
 
-def load_memory(program: str, folder: Path, delegates: dict[str, Path], library: Path) -> None:
-    print(f"\nLoading {WEIGHTS_MB:.0f} MB of weights and the first run: medians of 3 processes")
+def load_memory(program: str, folder: Path, sides: dict[str, Side], wheel: Path) -> None:
+    print(f"\nLoading {WEIGHTS_MB:.0f} MB of weights and the first run: medians of {REPEATS}")
     print(
-        f"{'delegate':8} {'mode':7} {'seconds':>8} {'anonymous MB':>13} {'× weights':>10} "
+        f"{'delegate':15} {'mode':7} {'seconds':>8} {'anonymous MB':>13} {'× weights':>10} "
         f"{'file MB':>8} {'freed in init':>14}"
     )
     for mode in ("mmap", "file", "buffer"):
-        for side, delegate in delegates.items():
-            suffix = ".pte" if side == "ours" else ".stock.pte"
-            measured = []
-            for _ in range(3):
-                result = run(
-                    program, str(delegate), str(folder / f"large{suffix}"), mode, library=library
-                )
+        measured: dict[str, list[dict[str, float]]] = {label: [] for label in sides}
+        died: dict[str, str] = {}
+        for _ in range(REPEATS):
+            for label, side in sides.items():
+                path = str(folder / f"large{side.suffix}")
+                arguments = (str(side.delegate), path, mode)
+                result = run(program, *arguments, openvino=side.openvino, wheel=wheel)
                 if isinstance(result, str):
-                    print(f"{side:8} {mode:7} {result}")
-                    break
-                measured.append(result)
-            else:
-                anonymous = median(measured, "anonymous_mb")
-                print(
-                    f"{side:8} {mode:7} {median(measured, 'seconds'):8.2f} {anonymous:13.1f} "
-                    f"{anonymous / WEIGHTS_MB:10.3f} {median(measured, 'file_mb'):8.1f} "
-                    f"{int(median(measured, 'freed_in_init')):14d}"
-                )
+                    died[label] = result
+                else:
+                    measured[label].append(result)
+        for label, results in measured.items():
+            if label in died:
+                print(f"{label:15} {mode:7} {died[label]}")
+                continue
+            anonymous = median(results, "anonymous_mb")
+            print(
+                f"{label:15} {mode:7} {median(results, 'seconds'):8.2f} {anonymous:13.1f} "
+                f"{anonymous / WEIGHTS_MB:10.3f} {median(results, 'file_mb'):8.1f} "
+                f"{int(median(results, 'freed_in_init')):14d}"
+            )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--call-overhead", required=True)
     parser.add_argument("--load-memory", required=True)
+    parser.add_argument("--float32-openvino", type=Path, required=True)
     parser.add_argument("--only", choices=("call", "load"))
     options = parser.parse_args()
     library = runtime.openvino_library()
@@ -152,7 +170,11 @@ def main() -> None:
     if library is None or executorch is None or not executorch.submodule_search_locations:
         raise SystemExit("openvino and executorch must be installed")
     stock = Path(executorch.submodule_search_locations[0]) / "lib" / runtime.DELEGATE
-    delegates = {"stock": stock, "ours": runtime.delegate_library()}
+    sides = {
+        "stock": Side(stock, library, ".stock.pte"),
+        "stock, float32": Side(stock, options.float32_openvino.absolute(), ".stock.pte"),
+        "ours": Side(runtime.delegate_library(), library, ".pte"),
+    }
     print(f"OpenVINO: {library.name}; torch {torch.__version__}; {os.cpu_count()} CPUs")
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as temporary:
@@ -160,10 +182,10 @@ def main() -> None:
         if options.only != "load":
             write(folder, "linear_8x8", nn.Linear(8, 8), torch.ones(1, 8))
             write(folder, "small_resnet", ResNet(), torch.ones(1, 3, 32, 32))
-            call_overhead(options.call_overhead, folder, delegates, library)
+            call_overhead(options.call_overhead, folder, sides, library)
         if options.only != "call":
             write(folder, "large", Large(), torch.ones(1, 3536))
-            load_memory(options.load_memory, folder, delegates, library)
+            load_memory(options.load_memory, folder, sides, library)
     sys.stdout.flush()
 
 

@@ -107,6 +107,12 @@ cc_library(
     includes = ["site-packages/openvino/include"],
 )
 
+# For what links OpenVINO; the delegate finds it at run time.
+cc_import(
+    name = "openvino_c_shared",
+    shared_library = "site-packages/openvino/libs/{openvino_library}",
+)
+
 filegroup(
     name = "openvino_library",
     srcs = ["site-packages/openvino/libs/{openvino_library}"],
