@@ -66,7 +66,7 @@ def test_another_lock_is_another_folder(lock, tmp_path):
 
 def test_a_line_without_a_hash_is_refused(lock):
     lock.write_text("thing==1.0\n")
-    with pytest.raises(install_wheels.InstallError, match="thing==1.0"):
+    with pytest.raises(install_wheels.InstallError, match=r"thing==1\.0"):
         install_wheels.locked_packages(lock)
 
 
