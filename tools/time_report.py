@@ -47,6 +47,8 @@ def main() -> int:
     spent = dict.fromkeys(BUDGET, 0.0)
     for target, duration in seconds.items():
         area = target.partition("/")[0]
+        if not (workspace / target).parent.is_dir():
+            continue  # logs of a target that is gone
         spent["users" if area in USERS else area] += duration
     print(f"{'area':10} {'minutes':>8} {'budget':>8}")
     for area, budget in BUDGET.items():
