@@ -138,7 +138,7 @@ Error Model::import(const Payload& payload, const std::string& device) {
               runtime.text.c_str(), device.c_str(), joined(devices).c_str());
   ETB_FAIL(InvalidProgram,
            "OpenVINO %s: cannot import the compiled model (%zu bytes, made by OpenVINO %s for %s) "
-           "on device '%s' (status %d): %s",
+           "on device '%s' (status %d); if it is whole, lower it again for this machine: %s",
            runtime.text.c_str(), payload.blob_size,
            payload.version.empty() ? "2026.3 or older, or damaged" : payload.version.c_str(),
            payload.device.empty() ? "an unnamed device" : payload.device.c_str(), device.c_str(),
