@@ -13,7 +13,7 @@ from torch import fx
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.export import ExportedProgram
 
-from openvino_backend import conversion, operators, options, passes, subgraph
+from openvino_backend import blob_code, conversion, operators, options, passes, subgraph
 from openvino_backend.conversion import ConversionError, Value
 from openvino_backend.options import Options
 
@@ -73,13 +73,13 @@ def payload(module: fx.GraphModule, chosen: Options) -> bytes:
     inputs, outputs = conversion.interface(module)
     compiled = conversion.compile_model(to_model(module, chosen), chosen.device)
     blob = conversion.export(compiled)
-    return build(
-        [
-            Section("target", target_section(conversion.target(blob, chosen.device))),
-            Section("io", io_section(inputs, outputs)),
-            Section("blob", blob),
-        ]
-    )
+    sections = [
+        Section("target", target_section(conversion.target(blob, chosen.device))),
+        Section("io", io_section(inputs, outputs)),
+    ]
+    if weights := blob_code.weight_ranges(blob, module):
+        sections.append(Section("code", blob_code.code_section(blob, weights)))
+    return build([*sections, Section("blob", blob, weights=bool(weights))])
 
 
 def target_section(target: dict[str, str]) -> bytes:

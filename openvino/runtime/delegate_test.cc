@@ -570,6 +570,62 @@ TEST_F(FakeOpenvino, TablesThatDisagreeWithTheModelAreRefused) {
   expect_refused(with_io(huge), {"4294967295 inputs"});
 }
 
+TEST_F(FakeOpenvino, ABlobWithWeightsHasItsCodeCheckedBeforeUse) {
+  // "s", 8 bytes of weights, 5: the fake reads the first and the last byte.
+  const std::string model = std::string("s") + std::string(8, 'w') + "\x05";
+  const auto with_code = [](const std::string& blob, const std::string& code) {
+    return build_envelope({{"target", target_section(kVersion)},
+                           {"io", io_section({kMatrix}, {kMatrix})},
+                           {"code", code},
+                           {"blob", blob}},
+                          "blob");
+  };
+  const std::string code = code_section(model, {{0, 1}, {9, 1}});
+  const std::string good = with_code(model, code);
+  {
+    CountedBlob blob(good);
+    auto handle = init(&blob);
+    ASSERT_NE(handle, nullptr) << log();
+    auto in = matrix();
+    auto out = empty_matrix();
+    ASSERT_EQ(execute(handle, {in.value(), out.value()}), Error::Ok) << log();
+    EXPECT_EQ(out.data(), kExpected);
+  }
+  const size_t at = good.find("wwwwwwww");
+  for (const size_t code_byte : {at - 1, at + 8}) {
+    std::string bad = good;
+    bad[code_byte] = static_cast<char>(bad[code_byte] ^ 1);
+    CountedBlob blob(bad);
+    EXPECT_EQ(init(&blob), nullptr);
+    expect_log({"the blob's code has SHA-256", "was recorded"});
+  }
+  std::string weights_differ = good;
+  weights_differ[at] = 'v';
+  CountedBlob blob(weights_differ);
+  EXPECT_NE(init(&blob), nullptr) << log();  // a full check, as `pte run` makes, sees it
+
+  const auto expect_refused = [&](const std::string& table, std::vector<std::string> parts) {
+    CountedBlob counted(with_code(model, table));
+    EXPECT_EQ(init(&counted), nullptr);
+    expect_log(parts);
+  };
+  expect_refused("", {"0 bytes"});
+  expect_refused(code.substr(0, 20), {"inside range 0 of 2"});
+  expect_refused(code + "x", {"33 bytes", "32"});
+  expect_refused(code_section(model, {{0, 11}}), {"11 bytes at 0", "10 bytes"});
+  expect_refused(code_section(model, {{5, 2}, {4, 2}}), {"range 1", "ends at 7"});
+  expect_refused(code_section(model, {{~uint64_t{0}, 2}}), {"range 0"});
+  std::string version = code;
+  version[0] = 7;
+  expect_refused(version, {"version 7", "reads 1"});
+  CountedBlob without(build_envelope({{"target", target_section(kVersion)},
+                                      {"io", io_section({kMatrix}, {kMatrix})},
+                                      {"blob", model}},
+                                     "blob"));
+  EXPECT_EQ(init(&without), nullptr);
+  expect_log({"'code'"});
+}
+
 TEST_F(FakeOpenvino, NullHandlesAreHandled) {
   EXPECT_EQ(execute(Handle(nullptr, Destroy{delegate()}), {}), Error::DelegateInvalidHandle);
   delegate()->destroy(nullptr);

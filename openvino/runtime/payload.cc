@@ -4,7 +4,9 @@
 #include <string_view>
 #include <utility>
 
+#include "executorch_backends/common/checked/checked.h"
 #include "executorch_backends/common/payload/envelope.h"
+#include "executorch_backends/common/payload/sha256.h"
 #include "executorch_backends/common/runtime/error.h"
 #include "executorch_backends/openvino/runtime/element_type.h"
 
@@ -50,6 +52,52 @@ std::string value_of(const Section& section, std::string_view key) {
     }
   }
   return "";
+}
+
+constexpr uint32_t kCodeVersion = 1;
+constexpr uint32_t kMaxCodeRanges = 1 << 16;
+
+/// Checks what of the blob is not weights: the section `code` lists it and has its SHA-256.
+Error check_code(const Section& code, const Section& blob) {
+  Reader reader(code);
+  uint32_t version = 0, count = 0;
+  ETB_REQUIRE(reader.read(&version) && reader.read(&count), InvalidProgram,
+              "OpenVINO: the payload's code table has %zu bytes; 8 are the least", code.size);
+  ETB_REQUIRE(version == kCodeVersion, InvalidProgram,
+              "OpenVINO: the payload's code table has version %u, and this delegate reads %u; "
+              "lower again, or update executorch_backends",
+              version, kCodeVersion);
+  ETB_REQUIRE(count <= kMaxCodeRanges, InvalidProgram,
+              "OpenVINO: the payload's code table has %u ranges; %u are the most", count,
+              kMaxCodeRanges);
+  payload::Sha256 hash;
+  uint64_t end = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    uint64_t offset = 0, size = 0, next = 0;
+    ETB_REQUIRE(reader.read(&offset) && reader.read(&size), InvalidProgram,
+                "OpenVINO: the payload's code table ends inside range %u of %u", i, count);
+    ETB_REQUIRE(offset >= end && !checked::add(offset, size, &next) && next <= blob.size,
+                InvalidProgram,
+                "OpenVINO: range %u of the payload's code table is %llu bytes at %llu; the one "
+                "before ends at %llu, and the blob has %zu bytes",
+                i, static_cast<unsigned long long>(size), static_cast<unsigned long long>(offset),
+                static_cast<unsigned long long>(end), blob.size);
+    hash.update(blob.data + offset, static_cast<size_t>(size));
+    end = next;
+  }
+  payload::Digest recorded{};
+  ETB_REQUIRE(reader.left() == recorded.size(), InvalidProgram,
+              "OpenVINO: the payload's code table has %zu bytes after its ranges, and a checksum "
+              "has %zu",
+              reader.left(), recorded.size());
+  for (auto& byte : recorded) (void)reader.read(&byte);
+  const payload::Digest computed = hash.finish();
+  ETB_REQUIRE(computed == recorded, InvalidProgram,
+              "OpenVINO: the payload is damaged: the blob's code has SHA-256 %02x%02x%02x%02x…, "
+              "and %02x%02x%02x%02x… was recorded",
+              computed[0], computed[1], computed[2], computed[3], recorded[0], recorded[1],
+              recorded[2], recorded[3]);
+  return Error::Ok;
 }
 
 /// From 2026.4 on a blob begins with this magic, a u32, a u64 size, and that many bytes of text,
@@ -165,6 +213,13 @@ Error parse_payload(const void* data, size_t size, Payload* out) {
   out->version = value_of(target, "openvino");
   out->device = value_of(target, "device");
   out->isa = value_of(target, "isa");
+  // Weights are hashed only by a full check, as `pte run` makes; the code is in any case.
+  Section code;
+  if (blob.weights) {
+    ETB_REQUIRE(envelope.find("code", &code), InvalidProgram,
+                "OpenVINO: the payload's blob holds weights, and its section 'code' is not there");
+    ETB_TRY(check_code(code, blob));
+  }
   out->blob = blob.data;
   out->blob_size = blob.size;
   return read_io(io, out);

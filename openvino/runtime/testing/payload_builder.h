@@ -13,6 +13,9 @@ namespace executorch_backends::openvino::testing {
 
 using NamedSection = std::pair<std::string, std::string>;
 
+/// The flag that a section's entry has when a default check leaves its bytes out.
+constexpr uint32_t kWeights = 1;
+
 template <typename Number>
 void append(std::string* text, Number number) {
   text->append(reinterpret_cast<const char*>(&number), sizeof(number));
@@ -23,8 +26,10 @@ inline void put_digest(std::string* text, size_t at, const std::string& hashed) 
   std::memcpy(text->data() + at, digest.data(), digest.size());
 }
 
-/// An intact envelope of these sections, aligned to 64 bytes.
-inline std::string build_envelope(const std::vector<NamedSection>& sections) {
+/// An intact envelope of these sections, aligned to 64 bytes; the section called `weights` is
+/// marked as such, and aligned to 4096.
+inline std::string build_envelope(const std::vector<NamedSection>& sections,
+                                  const std::string& weights = "") {
   const size_t table = 64 + 80 * sections.size();
   std::string head(
       "\x89"
@@ -39,12 +44,14 @@ inline std::string build_envelope(const std::vector<NamedSection>& sections) {
   std::string body;
   for (size_t i = 0; i < sections.size(); ++i) {
     const auto& [name, bytes] = sections[i];
-    body.resize((table + body.size() + 63) / 64 * 64 - table, '\0');
+    const size_t alignment = name == weights ? 4096 : 64;
+    body.resize((table + body.size() + alignment - 1) / alignment * alignment - table, '\0');
     char* entry = head.data() + 64 + 80 * i;
     std::memcpy(entry, name.data(), name.size());
     const uint64_t offset = table + body.size(), size = bytes.size();
     std::memcpy(entry + 24, &offset, 8);
     std::memcpy(entry + 32, &size, 8);
+    if (name == weights) std::memcpy(entry + 40, &kWeights, sizeof(kWeights));
     put_digest(&head, 64 + 80 * i + 48, bytes);
     body += bytes;
   }
@@ -77,6 +84,23 @@ inline std::string io_section(const std::vector<IoValue>& inputs,
       }
     }
   }
+  return text;
+}
+
+/// The section `code` for these {offset, size} of a blob.
+inline std::string code_section(const std::string& blob,
+                                const std::vector<std::pair<uint64_t, uint64_t>>& ranges) {
+  std::string text, hashed;
+  append<uint32_t>(&text, 1);
+  append<uint32_t>(&text, static_cast<uint32_t>(ranges.size()));
+  for (const auto& [offset, size] : ranges) {
+    append<uint64_t>(&text, offset);
+    append<uint64_t>(&text, size);
+    if (offset < blob.size()) hashed += blob.substr(offset, size);
+  }
+  const size_t at = text.size();
+  text.resize(at + 32);
+  put_digest(&text, at, hashed);
   return text;
 }
 

@@ -1,0 +1,77 @@
+"""Which bytes of a compiled blob are weights, and a checksum of all the others.
+
+A payload's code is hashed before every use, its weights only when a full check is asked for
+(hashing 200 MB takes longer than loading them). OpenVINO's blob holds both: the large constants
+of the model lie in it as they are, and everything else counts as code.
+"""
+
+import hashlib
+import struct
+from collections.abc import Iterator
+
+import torch
+from torch import fx
+
+# Constants below this size, in bytes, are hashed with the code.
+LEAST_WEIGHTS = 1 << 20
+
+_VERSION = 1
+_PROBE = 64
+_MOST_CANDIDATES = 64
+
+
+def weight_ranges(blob: bytes, module: fx.GraphModule) -> list[tuple[int, int]]:
+    """(offset, size) in bytes, ascending, of the module's large constants that the blob holds
+    byte for byte; empty when it holds none of them so."""
+    view = memoryview(blob)
+    found: list[tuple[int, int]] = []
+    for tensor in module.buffers():
+        if tensor.numel() * tensor.element_size() < LEAST_WEIGHTS:
+            continue
+        data = memoryview(_bytes_of(tensor))
+        taken = {offset for offset, _ in found}
+        for offset in _occurrences(blob, bytes(data[:_PROBE])):
+            if offset not in taken and view[offset : offset + len(data)] == data:
+                found.append((offset, len(data)))
+                break
+    return _without_overlaps(sorted(found))
+
+
+def _bytes_of(tensor: torch.Tensor) -> bytes:
+    flat = tensor.detach().contiguous().reshape(-1)
+    return flat.view(torch.uint8).numpy().tobytes()
+
+
+def _occurrences(blob: bytes, probe: bytes) -> Iterator[int]:
+    """The first places where the probe begins: a few, since zeros begin everywhere."""
+    offset = blob.find(probe)
+    for _ in range(_MOST_CANDIDATES):
+        if offset == -1:
+            return
+        yield offset
+        offset = blob.find(probe, offset + 1)
+
+
+def _without_overlaps(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    kept: list[tuple[int, int]] = []
+    for offset, size in ranges:
+        if not kept or offset >= kept[-1][0] + kept[-1][1]:
+            kept.append((offset, size))
+    return kept
+
+
+def code_section(blob: bytes, weights: list[tuple[int, int]]) -> bytes:
+    """The payload's section `code`: u32 version 1, u32 count, count times {u64 offset, u64 size}
+    of the code in the blob, and the SHA-256 of those ranges one after the other."""
+    view = memoryview(blob)
+    ranges: list[tuple[int, int]] = []
+    start = 0
+    for offset, size in [*weights, (len(blob), 0)]:
+        if offset > start:
+            ranges.append((start, offset - start))
+        start = offset + size
+    digest = hashlib.sha256()
+    for offset, size in ranges:
+        digest.update(view[offset : offset + size])
+    table = b"".join(struct.pack("<QQ", *item) for item in ranges)
+    return struct.pack("<II", _VERSION, len(ranges)) + table + digest.digest()
