@@ -216,6 +216,12 @@ class Method:
         the program's, and with the delegate's text when the run fails.
         """
         self._program._prepare(self)
+        if len(kwargs) > 1:
+            # Bound by order they could be swapped without a word.
+            raise ExecutionError(
+                f"method '{self.name}' got the keywords {', '.join(kwargs)}, and a program keeps "
+                "no names: pass these inputs by position, in the order of lowering's kwargs"
+            )
         leaves = pytree.tree_leaves((inputs, kwargs))
         if len(leaves) != len(self.inputs):
             raise ExecutionError(

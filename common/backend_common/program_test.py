@@ -445,3 +445,16 @@ def test_a_missing_library_is_an_error_that_lists_the_places(path, tmp_path):
     done = run_python(code, path)
     assert done.returncode == 0, done.stderr
     assert "libexecutorch_backends_program.so is not there; tried" in done.stdout
+
+
+class Difference(torch.nn.Module):
+    def forward(self, x, *, a, b):
+        return x + a - b
+
+
+def test_several_keywords_are_refused_since_a_program_keeps_no_names():
+    x, a, b = torch.zeros(2), torch.full((2,), 5.0), torch.ones(2)
+    program = load(build(Difference(), x, kwargs={"a": a, "b": b}))
+    with pytest.raises(ExecutionError, match=r"keywords b, a.*by position"):
+        program.forward(x, b=b, a=a)
+    assert torch.equal(program.forward(x, a, b)[0], torch.full((2,), 4.0))

@@ -39,7 +39,7 @@ def weight_ranges(blob: bytes, module: fx.GraphModule) -> list[tuple[int, int]]:
 
 def _bytes_of(tensor: torch.Tensor) -> bytes:
     flat = tensor.detach().contiguous().reshape(-1)
-    return flat.view(torch.uint8).numpy().tobytes()
+    return bytes(flat.view(torch.uint8).numpy().tobytes())
 
 
 def _occurrences(blob: bytes, probe: bytes) -> Iterator[int]:

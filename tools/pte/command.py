@@ -311,7 +311,7 @@ def _run(
     method.load()
     for index in range(repeat):
         start = time.perf_counter()
-        outputs = method(*arguments, **kwargs)
+        outputs = method(*arguments, *kwargs.values())  # a program keeps no names
         seconds.append(time.perf_counter() - start)
         if index == 0:
             first = outputs
