@@ -1,0 +1,1 @@
+"""Real architectures with small random configurations; see README.md."""
