@@ -20,12 +20,24 @@ std::string format(const char* text, ...) {
   return out;
 }
 
-void log_error(const char* file, int line, const char* function, const std::string& message) {
+namespace {
+
+void emit(et_pal_log_level_t level, const char* file, int line, const char* function,
+          const std::string& message) {
   const char* slash = std::strrchr(file, '/');
-  executorch::runtime::pal_emit_log_message(executorch::runtime::pal_current_ticks(),
-                                            et_pal_log_level_t::kError, slash ? slash + 1 : file,
-                                            function, static_cast<size_t>(line), message.c_str(),
-                                            message.size());
+  executorch::runtime::pal_emit_log_message(
+      executorch::runtime::pal_current_ticks(), level, slash ? slash + 1 : file, function,
+      static_cast<size_t>(line), message.c_str(), message.size());
+}
+
+}  // namespace
+
+void log_error(const char* file, int line, const char* function, const std::string& message) {
+  emit(et_pal_log_level_t::kError, file, line, function, message);
+}
+
+void log_note(const char* file, int line, const char* function, const std::string& message) {
+  emit(et_pal_log_level_t::kInfo, file, line, function, message);
 }
 
 }  // namespace executorch_backends::runtime

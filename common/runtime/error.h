@@ -15,6 +15,9 @@ std::string format(const char* text, ...) __attribute__((format(printf, 1, 2)));
 /// the texts of OpenVINO and of the linker are longer.
 void log_error(const char* file, int line, const char* function, const std::string& message);
 
+/// The same for what is no error, and worth knowing: at the level Info.
+void log_note(const char* file, int line, const char* function, const std::string& message);
+
 }  // namespace executorch_backends::runtime
 
 /// Logs and returns `code`, an enumerator of executorch::runtime::Error.
@@ -24,6 +27,11 @@ void log_error(const char* file, int line, const char* function, const std::stri
         __FILE__, __LINE__, __func__, ::executorch_backends::runtime::format(__VA_ARGS__)); \
     return ::executorch::runtime::Error::code;                                              \
   } while (false)
+
+/// Logs a note.
+#define ETB_NOTE(...)                                                    \
+  ::executorch_backends::runtime::log_note(__FILE__, __LINE__, __func__, \
+                                           ::executorch_backends::runtime::format(__VA_ARGS__))
 
 /// Logs and returns `code` unless `condition` holds.
 #define ETB_REQUIRE(condition, code, ...) \

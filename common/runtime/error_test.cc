@@ -41,6 +41,15 @@ TEST_F(ErrorTest, ALongMessageIsNotCut) {
   EXPECT_EQ(log.text(), message);
 }
 
+TEST_F(ErrorTest, NotesAreKeptApart) {
+  LogCapture log;
+  ETB_NOTE("%d rows", 4);
+  fails(1);
+  ETB_NOTE("%s", "two lines");
+  EXPECT_EQ(log.text(), "expected 3 rows, got 1");
+  EXPECT_EQ(log.notes(), "4 rows\ntwo lines");
+}
+
 TEST_F(ErrorTest, CapturesCollectTheirOwnThreadAndTheInnermostFirst) {
   LogCapture outer;
   {

@@ -17,10 +17,7 @@ pal_emit_log_message_method& previous_sink() {
 void emit(et_timestamp_t timestamp, et_pal_log_level_t level, const char* file,
           const char* function, size_t line, const char* message, size_t length) {
   const bool is_error = level == et_pal_log_level_t::kError || level == et_pal_log_level_t::kFatal;
-  if (innermost != nullptr) {
-    // Progress notes of the runtime and its kernels are of no use to a caller that captures.
-    if (is_error) innermost->add(message, length);
-  }
+  if (innermost != nullptr) innermost->add(is_error, message, length);
   // After a fatal message the process ends, and nobody would read the capture.
   if ((innermost == nullptr || level == et_pal_log_level_t::kFatal) && previous_sink() != nullptr) {
     previous_sink()(timestamp, level, file, function, line, message, length);
@@ -44,9 +41,10 @@ LogCapture::LogCapture() : outer_(innermost) {
 
 LogCapture::~LogCapture() { innermost = outer_; }
 
-void LogCapture::add(const char* message, size_t length) {
-  if (!text_.empty()) text_ += '\n';
-  text_.append(message, length);
+void LogCapture::add(bool is_error, const char* message, size_t length) {
+  std::string& lines = is_error ? text_ : notes_;
+  if (!lines.empty()) lines += '\n';
+  lines.append(message, length);
 }
 
 }  // namespace executorch_backends::runtime

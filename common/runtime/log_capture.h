@@ -1,4 +1,4 @@
-/// Collects what ExecuTorch and its delegates log as errors on this thread.
+/// Collects what ExecuTorch and its delegates log on this thread.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 namespace executorch_backends::runtime {
 
 /// While one is alive, errors that this thread logs are added to its text instead of being
-/// printed, and its notes of other levels are dropped; other threads' go where they went
+/// printed, and what it logs at other levels to its notes; other threads' go where they went
 /// before. They may be nested: the innermost one collects.
 class LogCapture {
  public:
@@ -15,13 +15,16 @@ class LogCapture {
   LogCapture(const LogCapture&) = delete;
   LogCapture& operator=(const LogCapture&) = delete;
 
-  /// The messages so far, one a line, without a final newline.
+  /// The errors so far, one a line, without a final newline.
   const std::string& text() const { return text_; }
-  void add(const char* message, size_t length);
+  /// The notes so far, likewise.
+  const std::string& notes() const { return notes_; }
+  void add(bool is_error, const char* message, size_t length);
 
  private:
   LogCapture* outer_;
   std::string text_;
+  std::string notes_;
 };
 
 }  // namespace executorch_backends::runtime

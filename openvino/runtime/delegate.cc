@@ -4,15 +4,19 @@
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/platform/runtime.h>
 
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "executorch_backends/common/runtime/error.h"
+#include "executorch_backends/openvino/runtime/compiled.h"
 #include "executorch_backends/openvino/runtime/model.h"
 #include "executorch_backends/openvino/runtime/openvino_api.h"
+#include "executorch_backends/openvino/runtime/options.h"
+#include "executorch_backends/openvino/runtime/payload.h"
+#include "executorch_backends/openvino/runtime/weights.h"
 
 namespace executorch_backends::openvino {
 namespace {
@@ -46,43 +50,32 @@ Error guarded(Body&& body) noexcept {
   }
 }
 
-/// The text of a runtime option, or an empty one.
-Error text_option(const BackendInitContext& context, const char* key, std::string* out) {
-  auto value = context.get_runtime_spec<const char*>(key);
-  if (value.ok()) {
-    *out = *value;
-  } else if (value.error() != Error::NotFound) {
-    ETB_FAIL(InvalidArgument, "OpenVINO: the option '%s' is not a text", key);
-  }
-  return Error::Ok;
-}
-
-Error check_options(const BackendInitContext& context) {
-  for (const auto& option : context.runtime_specs()) {
-    ETB_REQUIRE(std::strcmp(option.key, "device") == 0 || std::strcmp(option.key, "library") == 0,
-                InvalidArgument,
-                "OpenVINO has no runtime option '%s'; its options are device, library", option.key);
-  }
-  return Error::Ok;
-}
-
-Error create(BackendInitContext& context, FreeableBuffer* processed,
+Error create(const BackendInitContext& context, FreeableBuffer* processed,
              ArrayRef<CompileSpec> compile_specs, std::unique_ptr<Model>* out) {
-  ETB_TRY(check_options(context));
-  std::string device, library;
-  ETB_TRY(text_option(context, "device", &device));
-  ETB_TRY(text_option(context, "library", &library));
-  for (const CompileSpec& spec : compile_specs) {
-    if (device.empty() && std::strcmp(spec.key, "device") == 0) {
-      const char* text = static_cast<const char*>(spec.value.buffer);
-      // Stock programs end it with a NUL, ours do not.
-      device.assign(text, strnlen(text, spec.value.nbytes));
-    }
-  }
+  Options options;
+  ETB_TRY(read_options(compile_specs, context.runtime_specs(), &options));
   std::string reason;
-  auto api = load_openvino(library, &reason);
+  auto api = load_openvino(options.library, &reason);
   ETB_REQUIRE(api != nullptr, NotFound, "OpenVINO: %s", reason.c_str());
-  return Model::create(std::move(api), device, processed, out);
+  Payload payload;
+  ETB_TRY(parse_payload(processed->data(), processed->size(), &payload));
+  std::shared_ptr<const WeightsLease> lease;
+  std::shared_ptr<const Weights> weights;
+  if (payload.weights) {
+    ETB_TRY(lease_weights(context.get_named_data_map(), *payload.weights, &lease));
+    weights = lease->weights;
+  } else if (!payload.has_envelope) {
+    weights = std::make_shared<const Weights>(std::move(*processed));
+  }
+  std::shared_ptr<const Compiled> compiled;
+  ETB_TRY(Compiled::make(std::move(api), options, payload, weights, &compiled));
+  if (options.give_back && weights != nullptr && !weights->give_back(&reason)) {
+    ETB_NOTE("OpenVINO: the weights stay in memory: %s", reason.c_str());
+  }
+  if (!compiled->reads_weights()) lease.reset();
+  ETB_TRY(Model::create(std::move(compiled), std::move(lease), payload, options.profile, out));
+  processed->Free();
+  return Error::Ok;
 }
 
 class OpenvinoDelegate final : public BackendInterface {
@@ -98,11 +91,11 @@ class OpenvinoDelegate final : public BackendInterface {
     return static_cast<DelegateHandle*>(model.release());  // destroy() takes it back
   }
 
-  Error execute(BackendExecutionContext&, DelegateHandle* handle,
+  Error execute(BackendExecutionContext& context, DelegateHandle* handle,
                 Span<EValue*> values) const override {
     return guarded([&]() -> Error {
       ETB_REQUIRE(handle != nullptr, DelegateInvalidHandle, "OpenVINO: the handle is null");
-      return static_cast<Model*>(handle)->execute(values);
+      return static_cast<Model*>(handle)->execute(values, context.event_tracer());
     });
   }
 

@@ -2,7 +2,6 @@
 
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
-#include <executorch/runtime/platform/log.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +12,7 @@
 #include "executorch_backends/common/layout/layout.h"
 #include "executorch_backends/common/runtime/error.h"
 #include "executorch_backends/openvino/runtime/element_type.h"
+#include "executorch_backends/openvino/runtime/profiling.h"
 #include "executorch_backends/openvino/runtime/tensors.h"
 
 namespace executorch_backends::openvino {
@@ -21,128 +21,61 @@ namespace {
 using executorch::aten::Tensor;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
-using executorch::runtime::FreeableBuffer;
+using executorch::runtime::EventTracer;
 using executorch::runtime::Span;
 
 // OpenVINO refuses a null address, which an empty tensor may have.
 char empty_storage;
 
-/// "CPU" of "CPU", "GPU" of "GPU.0"; a device that stands for others, such as "AUTO", is left
-/// to OpenVINO.
-bool is_available(const std::vector<std::string>& devices, const std::string& device) {
-  for (const char* compound : {"AUTO", "MULTI", "HETERO", "BATCH"}) {
-    if (device.rfind(compound, 0) == 0) return true;
-  }
-  for (const std::string& available : devices) {
-    if (device == available || device.rfind(available + ".", 0) == 0 ||
-        available.rfind(device + ".", 0) == 0) {
-      return true;
+/// Adds to what the compiled model says of a value what the program promises.
+Error narrow(const ValueSpec& declared, const char* kind, size_t index, ValueSpec* port) {
+  ETB_REQUIRE(declared.type == port->type && declared.dims.size() == port->dims.size(),
+              InvalidProgram,
+              "OpenVINO: the payload declares %s %zu as %s of rank %zu, and the compiled model has "
+              "%s of rank %zu",
+              kind, index, name_of(declared.type), declared.dims.size(), name_of(port->type),
+              port->dims.size());
+  // The tighter of the two: a bound of the program, or what OpenVINO inferred.
+  for (size_t d = 0; d < port->dims.size(); ++d) {
+    ValueSpec::Bounds& bounds = port->dims[d];
+    const ValueSpec::Bounds compiled = bounds;
+    const ValueSpec::Bounds& promised = declared.dims[d];
+    bounds.min = std::max(bounds.min, promised.min);
+    if (promised.max != -1) {
+      bounds.max = bounds.max == -1 ? promised.max : std::min(bounds.max, promised.max);
     }
+    ETB_REQUIRE(bounds.max == -1 || bounds.min <= bounds.max, InvalidProgram,
+                "OpenVINO: the payload declares dimension %zu of %s %zu as %s, and the compiled "
+                "model has %s",
+                d, kind, index, text_of({promised}).c_str(), text_of({compiled}).c_str());
   }
-  return false;
-}
-
-std::vector<std::string> devices_of(const OpenvinoApi& api, const ov_core_t* core) {
-  ov_available_devices_t devices{};
-  if (api.ov_core_get_available_devices(core, &devices) != ov_status_e::OK) return {};
-  std::vector<std::string> names(devices.devices, devices.devices + devices.size);
-  api.ov_available_devices_free(&devices);
-  return names;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
+  port->symbolic_integer = declared.symbolic_integer;
+  port->same_as_input = declared.same_as_input;
+  port->same_as_output = declared.same_as_output;
+  return Error::Ok;
 }
 
 }  // namespace
 
-std::shared_ptr<OwnedCore> shared_core(const std::shared_ptr<const OpenvinoApi>& api,
-                                       std::string* error) {
-  struct State {
-    std::mutex mutex;
-    std::shared_ptr<OwnedCore> core;
-  };
-  // Never destroyed: a core that is freed while the process ends finds its plugins unloaded.
-  static State* const state = new State;
-  std::lock_guard<std::mutex> lock(state->mutex);
-  if (state->core == nullptr) {
-    auto core = std::make_shared<OwnedCore>(api);
-    if (api->ov_core_create(core->out()) != ov_status_e::OK || core->get() == nullptr) {
-      *error = api->last_error();
-      return nullptr;
-    }
-    // A CPU with bf16 instructions would otherwise compute float32 models in bfloat16: a blob
-    // does not keep the precision that it was compiled with, and the C API's import takes no
-    // properties. Fails where OpenVINO has no CPU plugin, which then needs no precision either.
-    if (api->ov_core_set_property(core->get(), "CPU", "INFERENCE_PRECISION_HINT", "f32") !=
-        ov_status_e::OK) {
-      ET_LOG(Info, "OpenVINO has no CPU device here: %s", api->last_error().c_str());
-    }
-    state->core = std::move(core);
-  }
-  return state->core;
-}
+Model::Model(std::shared_ptr<const Compiled> compiled, std::shared_ptr<const WeightsLease> lease,
+             bool profile)
+    : api_(compiled->api()),
+      lease_(std::move(lease)),
+      profile_(profile),
+      compiled_(std::move(compiled)),
+      request_(api_) {}
 
-Model::Model(std::shared_ptr<const OpenvinoApi> api)
-    : api_(std::move(api)), compiled_(api_), request_(api_) {}
-
-Error Model::create(std::shared_ptr<const OpenvinoApi> api, const std::string& device,
-                    FreeableBuffer* blob, std::unique_ptr<Model>* out) {
-  Payload payload;
-  ETB_TRY(parse_payload(blob->data(), blob->size(), &payload));
-  std::unique_ptr<Model> model(new Model(std::move(api)));
-  const std::string chosen =
-      !device.empty() ? device : (!payload.device.empty() ? payload.device : "CPU");
-  ETB_TRY(model->import(payload, chosen));
+Error Model::create(std::shared_ptr<const Compiled> compiled,
+                    std::shared_ptr<const WeightsLease> lease, const Payload& payload, bool profile,
+                    std::unique_ptr<Model>* out) {
+  std::unique_ptr<Model> model(new Model(std::move(compiled), std::move(lease), profile));
   ETB_TRY(model->describe_ports(payload));
   ETB_REQUIRE(model->api_->ov_compiled_model_create_infer_request(
-                  model->compiled_.get(), model->request_.out()) == ov_status_e::OK,
-              Internal, "OpenVINO: cannot create an infer request on %s: %s", chosen.c_str(),
-              model->api_->last_error().c_str());
-  if (model->api_->version.binds_blobs()) {
-    model->blob_.emplace(std::move(*blob));
-  } else {
-    blob->Free();
-  }
+                  model->compiled_->get(), model->request_.out()) == ov_status_e::OK,
+              Internal, "OpenVINO: cannot create an infer request on %s: %s",
+              model->compiled_->device().c_str(), model->api_->last_error().c_str());
   *out = std::move(model);
   return Error::Ok;
-}
-
-Error Model::import(const Payload& payload, const std::string& device) {
-  const Version& runtime = api_->version;
-  const Version made_by = Version::parse(payload.version);
-  // A bare blob from before 2026.4 does not say who made it; OpenVINO decides.
-  ETB_REQUIRE((payload.version.empty() && !payload.has_envelope) || made_by.text == runtime.text ||
-                  (made_by.year != 0 && !made_by.binds_blobs() && !runtime.binds_blobs()),
-              DelegateInvalidCompatibility,
-              "OpenVINO: the program was compiled by OpenVINO %s for %s (%s); this runtime is %s. "
-              "From 2026.4 on a compiled model runs on the version that made it: install that "
-              "one, or lower again",
-              payload.version.c_str(), payload.device.c_str(), payload.isa.c_str(),
-              runtime.text.c_str());
-  std::string reason;
-  core_ = shared_core(api_, &reason);
-  ETB_REQUIRE(core_ != nullptr, Internal, "OpenVINO %s: cannot create a core: %s",
-              runtime.text.c_str(), reason.c_str());
-  const ov_status_e status =
-      api_->ov_core_import_model(core_->get(), static_cast<const char*>(payload.blob),
-                                 payload.blob_size, device.c_str(), compiled_.out());
-  if (status == ov_status_e::OK && compiled_.get() != nullptr) return Error::Ok;
-  const std::string why = api_->last_error();  // before another call replaces it
-  const std::vector<std::string> devices = devices_of(*api_, core_->get());
-  ETB_REQUIRE(devices.empty() || is_available(devices, device), InvalidArgument,
-              "OpenVINO %s: there is no device '%s' here; the devices are %s. Choose one with the "
-              "option 'device', or lower again for one",
-              runtime.text.c_str(), device.c_str(), joined(devices).c_str());
-  ETB_FAIL(InvalidProgram,
-           "OpenVINO %s: cannot import the compiled model (%zu bytes, made by OpenVINO %s for %s) "
-           "on device '%s' (status %d); if it is whole, lower it again for this machine: %s",
-           runtime.text.c_str(), payload.blob_size,
-           payload.version.empty() ? "2026.3 or older, or damaged" : payload.version.c_str(),
-           payload.device.empty() ? "an unnamed device" : payload.device.c_str(), device.c_str(),
-           static_cast<int>(status), why.c_str());
 }
 
 Error Model::describe_port(bool input, size_t index, ValueSpec* out) {
@@ -150,7 +83,7 @@ Error Model::describe_port(bool input, size_t index, ValueSpec* out) {
   const auto get =
       input ? api_->ov_compiled_model_input_by_index : api_->ov_compiled_model_output_by_index;
   OwnedPartialShape shape(api_);
-  ETB_REQUIRE(get(compiled_.get(), index, port.out()) == ov_status_e::OK &&
+  ETB_REQUIRE(get(compiled_->get(), index, port.out()) == ov_status_e::OK &&
                   api_->ov_port_get_element_type(port.get(), &out->type) == ov_status_e::OK &&
                   api_->ov_port_get_partial_shape(port.get(), shape.out()) == ov_status_e::OK,
               Internal, "OpenVINO: cannot describe %s %zu: %s", input ? "input" : "output", index,
@@ -167,48 +100,22 @@ Error Model::describe_port(bool input, size_t index, ValueSpec* out) {
 }
 
 Error Model::describe_ports(const Payload& payload) {
-  size_t counts[2] = {0, 0};
-  ETB_REQUIRE(
-      api_->ov_compiled_model_inputs_size(compiled_.get(), &counts[0]) == ov_status_e::OK &&
-          api_->ov_compiled_model_outputs_size(compiled_.get(), &counts[1]) == ov_status_e::OK,
-      Internal, "OpenVINO: cannot count the model's inputs and outputs: %s",
-      api_->last_error().c_str());
   for (const bool input : {true, false}) {
     std::vector<Slot>& slots = input ? inputs_ : outputs_;
     const std::vector<ValueSpec>& declared = input ? payload.inputs : payload.outputs;
     const char* kind = input ? "input" : "output";
-    const size_t count = counts[input ? 0 : 1];
-    ETB_REQUIRE(!payload.has_envelope || declared.size() == count, InvalidProgram,
+    const auto size =
+        input ? api_->ov_compiled_model_inputs_size : api_->ov_compiled_model_outputs_size;
+    size_t ports = 0;
+    ETB_REQUIRE(size(compiled_->get(), &ports) == ov_status_e::OK, Internal,
+                "OpenVINO: cannot count the model's %ss: %s", kind, api_->last_error().c_str());
+    ETB_REQUIRE(!payload.has_envelope || declared.size() == ports, InvalidProgram,
                 "OpenVINO: the payload declares %zu %ss, and the compiled model has %zu",
-                declared.size(), kind, count);
-    slots.resize(count);
-    for (size_t i = 0; i < count; ++i) {
-      ValueSpec port;
-      ETB_TRY(describe_port(input, i, &port));
-      if (payload.has_envelope) {
-        ETB_REQUIRE(declared[i].type == port.type && declared[i].dims.size() == port.dims.size(),
-                    InvalidProgram,
-                    "OpenVINO: the payload declares %s %zu as %s of rank %zu, and the compiled "
-                    "model has %s of rank %zu",
-                    kind, i, name_of(declared[i].type), declared[i].dims.size(), name_of(port.type),
-                    port.dims.size());
-        // The tighter of the two: a bound of the program, or what OpenVINO inferred.
-        for (size_t d = 0; d < port.dims.size(); ++d) {
-          ValueSpec::Bounds& bounds = port.dims[d];
-          const ValueSpec::Bounds compiled = bounds;
-          const ValueSpec::Bounds& promised = declared[i].dims[d];
-          bounds.min = std::max(bounds.min, promised.min);
-          if (promised.max != -1) {
-            bounds.max = bounds.max == -1 ? promised.max : std::min(bounds.max, promised.max);
-          }
-          ETB_REQUIRE(bounds.max == -1 || bounds.min <= bounds.max, InvalidProgram,
-                      "OpenVINO: the payload declares dimension %zu of %s %zu as %s, and the "
-                      "compiled model has %s",
-                      d, kind, i, text_of({promised}).c_str(), text_of({compiled}).c_str());
-        }
-        port.symbolic_integer = declared[i].symbolic_integer;
-      }
-      slots[i].spec = std::move(port);
+                declared.size(), kind, ports);
+    slots.resize(ports);
+    for (size_t i = 0; i < ports; ++i) {
+      ETB_TRY(describe_port(input, i, &slots[i].spec));
+      if (payload.has_envelope) ETB_TRY(narrow(declared[i], kind, i, &slots[i].spec));
     }
   }
   return Error::Ok;
@@ -317,7 +224,8 @@ Error Model::bind_output(size_t index, const EValue& value) {
   ETB_REQUIRE(static_cast<size_t>(tensor.dim()) == slot.spec.dims.size(), InvalidArgument,
               "OpenVINO: output %zu has rank %zd, and the model gives %zu", index, tensor.dim(),
               slot.spec.dims.size());
-  if (slot.spec.dynamic() || tensor.numel() == 0) return Error::Ok;  // the run says the shape
+  // Copied, or of a shape that the run says.
+  if (!slot.spec.computed() || slot.spec.dynamic() || tensor.numel() == 0) return Error::Ok;
   ETB_REQUIRE(fits(tensor, slot.spec.dims), InvalidArgument,
               "OpenVINO: output %zu has shape %s, and the model gives %s", index,
               text_of(tensor.sizes().data(), tensor.sizes().size()).c_str(),
@@ -342,7 +250,7 @@ Error Model::learn_where_outputs_are() {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     OwnedTensor tensor(api_);
     void* data = nullptr;
-    if (outputs_[i].spec.dynamic()) continue;
+    if (!outputs_[i].spec.computed() || outputs_[i].spec.dynamic()) continue;
     if (api_->ov_infer_request_get_output_tensor_by_index(request_.get(), i, tensor.out()) !=
             ov_status_e::OK ||
         api_->ov_tensor_data(tensor.get(), &data) != ov_status_e::OK) {
@@ -397,7 +305,30 @@ Error Model::fetch_output(size_t index, const EValue& value) {
   return Error::Ok;
 }
 
-Error Model::execute(Span<EValue*> values) {
+Error Model::copy_output(size_t index, Span<EValue*> values) {
+  const ValueSpec& spec = outputs_[index].spec;
+  const size_t source =
+      spec.same_as_input ? *spec.same_as_input : inputs_.size() + *spec.same_as_output;
+  ETB_REQUIRE(values[source]->isTensor(), InvalidArgument,
+              "OpenVINO: output %zu is to equal a value that is not a tensor", index);
+  const Tensor& from = values[source]->toTensor();
+  const Tensor& to = values[inputs_.size() + index]->toTensor();
+  ETB_REQUIRE(executorch::runtime::resize_tensor(to, from.sizes()) == Error::Ok, InvalidProgram,
+              "OpenVINO: output %zu came with shape %s, which does not fit the program's %s", index,
+              text_of(from.sizes().data(), from.sizes().size()).c_str(),
+              text_of(to.sizes().data(), to.sizes().size()).c_str());
+  return assign(to, from);
+}
+
+Error Model::run(EventTracer* tracer) {
+  CallProfile profile(tracer);
+  ETB_REQUIRE(api_->ov_infer_request_infer(request_.get()) == ov_status_e::OK, Internal,
+              "OpenVINO %s: the run failed: %s", api_->version.text.c_str(),
+              api_->last_error().c_str());
+  return profile.finish(api_, profile_ ? request_.get() : nullptr);
+}
+
+Error Model::execute(Span<EValue*> values, EventTracer* tracer) {
   std::lock_guard<std::mutex> lock(mutex_);
   ETB_REQUIRE(values.size() == inputs_.size() + outputs_.size(), InvalidArgument,
               "OpenVINO: got %zu values, and the model has %zu inputs and %zu outputs",
@@ -405,11 +336,11 @@ Error Model::execute(Span<EValue*> values) {
   for (size_t i = 0; i < inputs_.size(); ++i) ETB_TRY(bind_input(i, *values[i]));
   EValue* const* results = values.data() + inputs_.size();
   for (size_t i = 0; i < outputs_.size(); ++i) ETB_TRY(bind_output(i, *results[i]));
-  ETB_REQUIRE(api_->ov_infer_request_infer(request_.get()) == ov_status_e::OK, Internal,
-              "OpenVINO %s: the run failed: %s", api_->version.text.c_str(),
-              api_->last_error().c_str());
+  ETB_TRY(run(tracer));
   if (!learned_) ETB_TRY(learn_where_outputs_are());
-  for (size_t i = 0; i < outputs_.size(); ++i) ETB_TRY(collect_output(i, *results[i]));
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    ETB_TRY(outputs_[i].spec.computed() ? collect_output(i, *results[i]) : copy_output(i, values));
+  }
   return Error::Ok;
 }
 

@@ -1,47 +1,43 @@
-/// A compiled model, the bytes that it reads, and the binding of a call's tensors to it.
+/// A delegate handle: a request to a compiled model, and the binding of a call's tensors to it.
 #pragma once
 
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/evalue.h>
-#include <executorch/runtime/core/freeable_buffer.h>
+#include <executorch/runtime/core/event_tracer.h>
 #include <executorch/runtime/core/span.h>
 
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <vector>
 
+#include "executorch_backends/openvino/runtime/compiled.h"
 #include "executorch_backends/openvino/runtime/ov_objects.h"
 #include "executorch_backends/openvino/runtime/payload.h"
+#include "executorch_backends/openvino/runtime/weights.h"
 
 namespace executorch_backends::openvino {
 
-/// OpenVINO's core, one for the process, shared by every model; null with a reason when it
-/// cannot be made. The next call tries again.
-std::shared_ptr<OwnedCore> shared_core(const std::shared_ptr<const OpenvinoApi>& api,
-                                       std::string* error);
-
-/// One delegate handle. `execute` may be called from several threads; calls take turns.
+/// `execute` may be called from several threads; calls take turns. Handles that share a compiled
+/// model each have a request of their own, so that their states and tensors are apart.
 class Model {
  public:
-  /// Imports the payload's blob on `device`. Runtimes from 2026.4 on read the blob in place for
-  /// as long as the model lives, so it is moved into the model; older ones copy it, and it is
-  /// freed here. On failure the error is logged and `*blob` is left to the caller.
-  static executorch::runtime::Error create(std::shared_ptr<const OpenvinoApi> api,
-                                           const std::string& device,
-                                           executorch::runtime::FreeableBuffer* blob,
+  /// `lease` is null for a program without weights, and for a bare blob.
+  static executorch::runtime::Error create(std::shared_ptr<const Compiled> compiled,
+                                           std::shared_ptr<const WeightsLease> lease,
+                                           const Payload& payload, bool profile,
                                            std::unique_ptr<Model>* out);
 
-  /// Runs on `values`: the inputs, then the outputs, which are resized and filled.
-  executorch::runtime::Error execute(
-      executorch::runtime::Span<executorch::runtime::EValue*> values);
+  /// Runs on `values`: the inputs, then the outputs, which are resized and filled. The call, and
+  /// where `profile` was set its layers, become events of `tracer`, which may be null.
+  executorch::runtime::Error execute(executorch::runtime::Span<executorch::runtime::EValue*> values,
+                                     executorch::runtime::EventTracer* tracer);
 
  private:
   /// Where an output is after a run. A static one can be in the program's memory, unless it
-  /// shares its tensor with an input, which the model passes through, or with another output:
-  /// to set that tensor would replace the other's.
+  /// shares its tensor with an input or with another output: to set that tensor would replace
+  /// the other's. The payload says which outputs are another value, but only where the program
+  /// does: OpenVINO finds more of them.
   enum class Kept { kByOpenvino, kByProgram };
 
   /// What a slot of the infer request is bound to, so that an equal call binds nothing.
@@ -60,11 +56,12 @@ class Model {
     void take(const executorch::aten::Tensor& tensor);
   };
 
-  explicit Model(std::shared_ptr<const OpenvinoApi> api);
+  Model(std::shared_ptr<const Compiled> compiled, std::shared_ptr<const WeightsLease> lease,
+        bool profile);
 
-  executorch::runtime::Error import(const Payload& payload, const std::string& device);
   executorch::runtime::Error describe_ports(const Payload& payload);
-  executorch::runtime::Error describe_port(bool input, size_t index, ValueSpec* out);
+  executorch::runtime::Error describe_port(bool input, size_t port, ValueSpec* out);
+  executorch::runtime::Error run(executorch::runtime::EventTracer* tracer);
   executorch::runtime::Error bind_input(size_t index, const executorch::runtime::EValue& value);
   executorch::runtime::Error bind_integer(size_t index, int64_t integer);
   executorch::runtime::Error check_range(size_t index, const int64_t* numbers, size_t count) const;
@@ -74,13 +71,15 @@ class Model {
   executorch::runtime::Error learn_where_outputs_are();
   executorch::runtime::Error collect_output(size_t index, const executorch::runtime::EValue& value);
   executorch::runtime::Error fetch_output(size_t index, const executorch::runtime::EValue& value);
+  /// An output that is another value: from `values`, which are the call's.
+  executorch::runtime::Error copy_output(
+      size_t index, executorch::runtime::Span<executorch::runtime::EValue*> values);
 
   std::shared_ptr<const OpenvinoApi> api_;
-  // Destroyed from the last to the first: the request before its model, the model before the
-  // bytes that it reads.
-  std::optional<executorch::runtime::FreeableBuffer> blob_;
-  std::shared_ptr<OwnedCore> core_;
-  OwnedCompiledModel compiled_;
+  std::shared_ptr<const WeightsLease> lease_;
+  bool profile_;
+  // Destroyed from the last to the first: the request before its model.
+  std::shared_ptr<const Compiled> compiled_;
   OwnedInferRequest request_;
   std::vector<Slot> inputs_;
   std::vector<Slot> outputs_;

@@ -19,23 +19,28 @@ namespace executorch_backends::openvino {
   X(ov_compiled_model_inputs_size)                \
   X(ov_compiled_model_output_by_index)            \
   X(ov_compiled_model_outputs_size)               \
+  X(ov_core_compile_model)                        \
   X(ov_core_create)                               \
   X(ov_core_free)                                 \
   X(ov_core_get_available_devices)                \
   X(ov_core_import_model)                         \
+  X(ov_core_read_model_from_memory_buffer)        \
   X(ov_core_set_property)                         \
   X(ov_free)                                      \
   X(ov_get_last_err_msg)                          \
   X(ov_get_openvino_version)                      \
   X(ov_infer_request_free)                        \
   X(ov_infer_request_get_output_tensor_by_index)  \
+  X(ov_infer_request_get_profiling_info)          \
   X(ov_infer_request_infer)                       \
   X(ov_infer_request_set_input_tensor_by_index)   \
   X(ov_infer_request_set_output_tensor_by_index)  \
+  X(ov_model_free)                                \
   X(ov_output_const_port_free)                    \
   X(ov_partial_shape_free)                        \
   X(ov_port_get_element_type)                     \
   X(ov_port_get_partial_shape)                    \
+  X(ov_profiling_info_list_free)                  \
   X(ov_shape_free)                                \
   X(ov_tensor_create_from_host_ptr)               \
   X(ov_tensor_data)                               \

@@ -45,6 +45,7 @@ class Owned {
 };
 
 using OwnedCore = Owned<ov_core_t, &OpenvinoApi::ov_core_free>;
+using OwnedModel = Owned<ov_model_t, &OpenvinoApi::ov_model_free>;
 using OwnedCompiledModel = Owned<ov_compiled_model_t, &OpenvinoApi::ov_compiled_model_free>;
 using OwnedInferRequest = Owned<ov_infer_request_t, &OpenvinoApi::ov_infer_request_free>;
 using OwnedTensor = Owned<ov_tensor_t, &OpenvinoApi::ov_tensor_free>;
@@ -66,6 +67,8 @@ class OwnedValue {
   Shape value_{};
 };
 
+using OwnedProfile =
+    OwnedValue<ov_profiling_info_list_t, &OpenvinoApi::ov_profiling_info_list_free>;
 using OwnedShape = OwnedValue<ov_shape_t, &OpenvinoApi::ov_shape_free>;
 using OwnedPartialShape = OwnedValue<ov_partial_shape_t, &OpenvinoApi::ov_partial_shape_free>;
 

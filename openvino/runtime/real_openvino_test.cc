@@ -112,12 +112,16 @@ const std::string& blob() {
   return bytes;
 }
 
-std::string envelope(const std::string& version) {
+Recipe recipe(const std::string& version) {
   const IoValue matrix{6, {{2, 2}, {3, 3}}};
-  return build_envelope({{"target", target_section(version)},
-                         {"io", io_section({matrix}, {matrix})},
-                         {"blob", blob()}});
+  return {model("f32", "2,3", /*multiply=*/true),
+          blob(),
+          {0, blob().size()},
+          target_section(version),
+          {matrix},
+          {matrix}};
 }
+Built envelope(const std::string& version) { return recipe(version).build(); }
 
 std::string loaded() {
   std::string reason;
@@ -126,8 +130,10 @@ std::string loaded() {
 
 class RealOpenvino : public DelegateTest {
  protected:
-  void expect_runs(CountedBlob* counted) {
-    auto handle = init(counted);
+  void expect_runs(TestProgram* counted, std::vector<et::BackendOption> options = {}) {
+    expect_runs(init(counted, std::move(options)));
+  }
+  void expect_runs(const Handle& handle) {
     ASSERT_NE(handle, nullptr) << log();
     OwnedTensor<float> in(ScalarType::Float, {2, 3}, {1, 2, 3, 4, 5, 6});
     OwnedTensor<float> out(ScalarType::Float, {2, 3});
@@ -140,14 +146,14 @@ class RealOpenvino : public DelegateTest {
 
 TEST_F(RealOpenvino, AnEnvelopeAndABareBlobRun) {
   ASSERT_GT(blob().size(), 100u);
-  CountedBlob with_envelope(envelope(loaded()));
+  TestProgram with_envelope(envelope(loaded()));
   expect_runs(&with_envelope);
-  CountedBlob bare(blob());
+  TestProgram bare(blob());
   expect_runs(&bare);
 }
 
 TEST_F(RealOpenvino, TheSameModelTwiceAndInAnyOrder) {
-  CountedBlob a(envelope(loaded())), b(envelope(loaded()));
+  TestProgram a(envelope(loaded())), b(envelope(loaded()));
   auto first = init(&a);
   auto second = init(&b);
   ASSERT_NE(first, nullptr) << log();
@@ -161,27 +167,40 @@ TEST_F(RealOpenvino, TheSameModelTwiceAndInAnyOrder) {
 
 TEST_F(RealOpenvino, ATruncatedBareBlobIsRefusedInOpenvinosWords) {
   for (const size_t size : {size_t{1}, size_t{16}, blob().size() / 2}) {
-    CountedBlob counted(blob().substr(0, size));
+    TestProgram counted(blob().substr(0, size));
     EXPECT_EQ(init(&counted), nullptr) << size;
     EXPECT_NE(log().find("cannot import"), std::string::npos) << log();
     EXPECT_NE(log().find(std::to_string(size) + " bytes"), std::string::npos) << log();
   }
-  CountedBlob good(blob());
+  TestProgram good(blob());
   expect_runs(&good);
 }
 
-TEST_F(RealOpenvino, AnotherVersionIsRefusedByBothNames) {
-  CountedBlob counted(envelope("2026.4.9"));
-  EXPECT_EQ(init(&counted), nullptr);
+TEST_F(RealOpenvino, AnotherVersionIsCompiledFromIrOrRefusedByBothNames) {
+  TestProgram counted(envelope("2026.4.9"));
+  expect_runs(&counted);
+  EXPECT_NE(notes().find("2026.4.9"), std::string::npos) << notes();
+  TestProgram other(envelope("2026.4.9"));
+  EXPECT_EQ(init(&other, {option("compile", "never")}), nullptr);
   EXPECT_NE(log().find("2026.4.9"), std::string::npos) << log();
   EXPECT_NE(log().find(loaded()), std::string::npos) << log();
 }
 
 TEST_F(RealOpenvino, ADeviceThatIsNotThereIsNamed) {
-  CountedBlob counted(envelope(loaded()));
-  EXPECT_EQ(init(&counted, {option("device", "TPU")}), nullptr);
-  EXPECT_NE(log().find("'TPU'"), std::string::npos) << log();
-  EXPECT_NE(log().find("the devices are CPU"), std::string::npos) << log();
+  for (const char* compile : {"auto", "always"}) {
+    TestProgram counted(envelope(loaded()));
+    EXPECT_EQ(init(&counted, {option("device", "TPU"), option("compile", compile)}), nullptr);
+    EXPECT_NE(log().find("'TPU'"), std::string::npos) << log();
+    EXPECT_NE(log().find("the devices are CPU"), std::string::npos) << log();
+  }
+}
+
+TEST_F(RealOpenvino, DevicesThatStandForOthersCompileTheIr) {
+  for (const char* device : {"AUTO", "AUTO:CPU", "AUTO:NPU,CPU", "HETERO:CPU"}) {
+    SCOPED_TRACE(device);
+    TestProgram counted(envelope(loaded()));
+    expect_runs(&counted, {option("device", device)});
+  }
 }
 
 /// Runs `ir` on one tensor of these sizes; what comes out is expected to equal `expected`.
@@ -189,7 +208,7 @@ template <typename Element>
 void expect_result(DelegateDriver* driver, const std::string& ir, ScalarType type,
                    std::vector<int32_t> sizes, std::vector<Element> data,
                    const std::vector<Element>& expected, std::vector<int32_t> output_bound = {}) {
-  CountedBlob counted(compile(ir));
+  TestProgram counted(compile(ir));
   auto handle = driver->init(&counted);
   ASSERT_NE(handle, nullptr) << driver->log();
   const bool dynamic = !output_bound.empty();
@@ -223,7 +242,7 @@ TEST_F(RealOpenvino, APassedThroughInputArrives) {
 }
 
 TEST_F(RealOpenvino, APassedThroughInputBesideOtherOutputs) {
-  CountedBlob counted(compile(model("f32", "2,2", /*multiply=*/true, /*also_x=*/true)));
+  TestProgram counted(compile(model("f32", "2,2", /*multiply=*/true, /*also_x=*/true)));
   auto handle = init(&counted);
   ASSERT_NE(handle, nullptr) << log();
   OwnedTensor<float> in(ScalarType::Float, {2, 2});
@@ -252,7 +271,7 @@ TEST_F(RealOpenvino, DynamicShapesFollowTheInput) {
 }
 
 TEST_F(RealOpenvino, ADynamicInputOutsideItsBoundsIsRefused) {
-  CountedBlob counted(compile(model("f32", "1..4,2", true)));
+  TestProgram counted(compile(model("f32", "1..4,2", true)));
   auto handle = init(&counted);
   ASSERT_NE(handle, nullptr) << log();
   OwnedTensor<float> in(ScalarType::Float, {5, 2});

@@ -2,6 +2,8 @@
 
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 
+#include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "executorch_backends/common/layout/copy_plan.h"
@@ -87,6 +89,25 @@ Error unpack(const void* packed, size_t packed_bytes, const Tensor& tensor) {
               "OpenVINO: sizes or strides of a tensor of shape %s are out of range",
               text_of(tensor.sizes().data(), tensor.sizes().size()).c_str());
   return copy(own, tensor.mutable_data_ptr(), tensor.nbytes(), plain, packed, packed_bytes);
+}
+
+Error assign(const Tensor& to, const Tensor& from) {
+  ETB_REQUIRE(to.nbytes() == from.nbytes() && to.scalar_type() == from.scalar_type(),
+              InvalidArgument, "OpenVINO: cannot copy %zu bytes of %s to %zu of %s", from.nbytes(),
+              executorch::runtime::toString(from.scalar_type()), to.nbytes(),
+              executorch::runtime::toString(to.scalar_type()));
+  if (to.numel() == 0) return Error::Ok;
+  const auto order = to.dim_order();
+  if (std::equal(order.begin(), order.end(), from.dim_order().begin(), from.dim_order().end())) {
+    std::memmove(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes());
+    return Error::Ok;
+  }
+  layout::Layout target, source, plain;
+  ETB_REQUIRE(layouts_of(to, &target, &plain) && layouts_of(from, &source, &plain), InvalidArgument,
+              "OpenVINO: sizes or strides of a tensor of shape %s are out of range",
+              text_of(to.sizes().data(), to.sizes().size()).c_str());
+  return copy(target, to.mutable_data_ptr(), to.nbytes(), source, from.const_data_ptr(),
+              from.nbytes());
 }
 
 size_t first_beyond_int32(const int64_t* numbers, size_t count) {

@@ -30,6 +30,10 @@ executorch::runtime::Error pack(const executorch::aten::Tensor& tensor, void* pa
 executorch::runtime::Error unpack(const void* packed, size_t packed_bytes,
                                   const executorch::aten::Tensor& tensor);
 
+/// Copies `from` to `to`, which has its sizes and dtype and maybe another dim order.
+executorch::runtime::Error assign(const executorch::aten::Tensor& to,
+                                  const executorch::aten::Tensor& from);
+
 /// The index of the first number that does not fit 32 bits, or `count`.
 size_t first_beyond_int32(const int64_t* numbers, size_t count);
 

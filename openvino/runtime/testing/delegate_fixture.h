@@ -3,39 +3,87 @@
 
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/core/named_data_map.h>
 #include <executorch/runtime/platform/runtime.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "executorch_backends/common/runtime/log_capture.h"
+#include "executorch_backends/openvino/runtime/testing/payload_builder.h"
 
 namespace executorch_backends::openvino::testing {
 
 namespace et = executorch::runtime;
 
-/// A payload in memory of its own, which counts how often it was freed and is overwritten then.
-class CountedBlob {
+/// Named data that come as copies, as from a file; counts how often they were read and freed.
+class CountedData final : public et::NamedDataMap {
  public:
-  explicit CountedBlob(std::string bytes)
-      : bytes_(std::make_unique<std::string>(std::move(bytes))),
-        buffer_(bytes_->data(), bytes_->size(), &CountedBlob::free, this) {}
-  CountedBlob(const CountedBlob&) = delete;
-  CountedBlob& operator=(const CountedBlob&) = delete;
+  explicit CountedData(std::map<std::string, std::string> data) : data_(std::move(data)) {}
 
-  et::FreeableBuffer* buffer() { return &buffer_; }
+  et::Result<et::FreeableBuffer> get_data(std::string_view key) const override {
+    const auto found = data_.find(std::string(key));
+    if (found == data_.end()) return et::Error::NotFound;
+    ++reads_;
+    auto* copy = new Copy{found->second, &freed_};  // freed with the buffer
+    return et::FreeableBuffer(copy->bytes.data(), copy->bytes.size(), &CountedData::free, copy);
+  }
+  et::Result<const et::TensorLayout> get_tensor_layout(std::string_view) const override {
+    return et::Error::NotImplemented;
+  }
+  et::Error load_data_into(std::string_view, void*, size_t) const override {
+    return et::Error::NotImplemented;
+  }
+  et::Result<uint32_t> get_num_keys() const override { return static_cast<uint32_t>(data_.size()); }
+  et::Result<const char*> get_key(uint32_t) const override { return et::Error::NotImplemented; }
+
+  int reads() const { return reads_; }
   int freed() const { return freed_; }
 
  private:
+  struct Copy {
+    std::string bytes;
+    std::atomic<int>* freed;
+  };
   static void free(void* context, void*, size_t) {
-    auto* self = static_cast<CountedBlob*>(context);
+    std::unique_ptr<Copy> copy(static_cast<Copy*>(context));
+    ++*copy->freed;
+  }
+  std::map<std::string, std::string> data_;
+  mutable std::atomic<int> reads_{0};
+  mutable std::atomic<int> freed_{0};
+};
+
+/// A payload in memory of its own, which counts how often it was freed, with its named data.
+class TestProgram {
+ public:
+  explicit TestProgram(Built built)
+      : data_(std::move(built.data)),
+        bytes_(std::make_unique<std::string>(std::move(built.payload))),
+        buffer_(bytes_->data(), bytes_->size(), &TestProgram::free, this) {}
+  explicit TestProgram(std::string bare_blob) : TestProgram(Built{std::move(bare_blob), {}}) {}
+  TestProgram(const TestProgram&) = delete;
+  TestProgram& operator=(const TestProgram&) = delete;
+
+  et::FreeableBuffer* buffer() { return &buffer_; }
+  int freed() const { return freed_; }
+  const CountedData& data() const { return data_; }
+
+ private:
+  static void free(void* context, void*, size_t) {
+    auto* self = static_cast<TestProgram*>(context);
     ++self->freed_;
     self->bytes_.reset();  // a later read is a use after free, which ASan reports
   }
+  CountedData data_;
   int freed_ = 0;
   std::unique_ptr<std::string> bytes_;
   et::FreeableBuffer buffer_;
@@ -95,22 +143,31 @@ class DelegateDriver {
   using Handle = std::unique_ptr<et::DelegateHandle, Destroy>;
 
   /// A handle, or null with the error in `error()` and its texts in `log()`.
-  Handle init(CountedBlob* blob, std::vector<et::BackendOption> options = {},
+  Handle init(TestProgram* program, std::vector<et::BackendOption> options = {},
               const std::string& device = "CPU") {
+    return init(program->buffer(), &program->data(), std::move(options), {{"device", device}});
+  }
+  Handle init(et::FreeableBuffer* payload, const et::NamedDataMap* data,
+              std::vector<et::BackendOption> options,
+              std::vector<std::pair<std::string, std::string>> compile_specs = {}) {
     runtime::LogCapture capture;
-    std::string device_bytes = device;
-    et::CompileSpec spec{"device", {device_bytes.data(), device_bytes.size()}};
-    et::BackendInitContext context(nullptr, nullptr, "forward", nullptr,
+    std::vector<et::CompileSpec> specs;
+    for (auto& [key, value] : compile_specs) {
+      specs.push_back({key.c_str(), {value.data(), value.size()}});
+    }
+    et::BackendInitContext context(nullptr, nullptr, "forward", data,
                                    {options.data(), options.size()});
-    auto handle = delegate_->init(context, blob->buffer(), {&spec, 1});
+    auto handle = delegate_->init(context, payload, {specs.data(), specs.size()});
     log_ = capture.text();
+    notes_ = capture.notes();
     error_ = handle.ok() ? et::Error::Ok : handle.error();
     return Handle(handle.ok() ? *handle : nullptr, Destroy{delegate_});
   }
 
-  et::Error execute(const Handle& handle, std::vector<et::EValue*> values) {
+  et::Error execute(const Handle& handle, std::vector<et::EValue*> values,
+                    et::EventTracer* tracer = nullptr) {
     runtime::LogCapture capture;
-    et::BackendExecutionContext context;
+    et::BackendExecutionContext context(tracer);
     const et::Error error =
         delegate_->execute(context, handle.get(), {values.data(), values.size()});
     log_ = capture.text();
@@ -126,8 +183,17 @@ class DelegateDriver {
     return option;
   }
 
+  template <typename Value>
+  static et::BackendOption value_option(const char* key, Value value) {
+    et::BackendOption option;
+    std::strcpy(option.key, key);
+    option.value = value;
+    return option;
+  }
+
   et::Error error() const { return error_; }
   const std::string& log() const { return log_; }
+  const std::string& notes() const { return notes_; }
 
   et::BackendInterface* delegate() const { return delegate_; }
 
@@ -135,6 +201,7 @@ class DelegateDriver {
   et::BackendInterface* delegate_ = nullptr;
   et::Error error_ = et::Error::Ok;
   std::string log_;
+  std::string notes_;
 };
 
 class DelegateTest : public ::testing::Test, public DelegateDriver {

@@ -2,22 +2,36 @@
 
 #include <openvino/c/openvino.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdarg>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-struct ov_core {};
+using Properties = std::map<std::string, std::string>;
+
+struct ov_core {
+  std::map<std::string, Properties> properties;  // by device
+};
+
+struct ov_model {
+  std::string ir;
+  const char* weights = nullptr;
+  size_t weights_size = 0;
+};
 
 struct ov_compiled_model {
   const char* content = nullptr;  // read again by every run, as OpenVINO from 2026.4 on does
   std::string copy;               // what older versions keep
   size_t size = 0;
   char kind = 's';
+  Properties properties;
 
   const char* bytes() const { return copy.empty() ? content : copy.data(); }
 };
@@ -32,8 +46,8 @@ struct ov_tensor {
 struct ov_infer_request {
   const ov_compiled_model* model = nullptr;
   ov_tensor input;
-  ov_tensor output;
-  bool output_set = false;
+  ov_tensor outputs[3];
+  bool output_set[3] = {};
 };
 
 struct ov_output_const_port {
@@ -44,8 +58,11 @@ struct ov_output_const_port {
 namespace {
 
 std::string failing;
-std::map<std::string, int> properties;
+std::mutex last_model_mutex;
+Properties last_model;
 std::atomic<int> live{0};
+std::atomic<int> imports{0};
+std::atomic<int> compilations{0};
 std::atomic<int> bindings{0};
 std::string last_error = "nothing failed";
 
@@ -81,6 +98,30 @@ std::vector<ov_dimension_t> dims_of(char kind) {
   return {{2, 2}, {3, 3}};
 }
 
+size_t outputs_of(char kind) { return kind == 'c' ? 3 : 1; }
+
+bool is_kind(char kind) { return kind != '\0' && std::strchr("sdpczi", kind) != nullptr; }
+
+/// Fails for the first device of `AUTO:GPU,NPU` that is not there.
+bool is_device(const std::string& device) {
+  const size_t colon = device.find(':');
+  std::string names = colon == std::string::npos ? device : device.substr(colon + 1);
+  if (device == "AUTO") return true;
+  names += ',';
+  for (size_t at = 0; at < names.size(); at = names.find(',', at) + 1) {
+    const std::string name = names.substr(at, names.find(',', at) - at);
+    if (name[0] == '-' || name == "CPU" || name == "GPU" || name == "GPU.0") continue;
+    last_error = "no device called " + name;
+    return false;
+  }
+  return true;
+}
+
+void remember(const ov_compiled_model& model) {
+  std::lock_guard<std::mutex> lock(last_model_mutex);
+  last_model = model.properties;
+}
+
 size_t count(const std::vector<int64_t>& shape) {
   size_t elements = 1;
   for (const int64_t size : shape) elements *= static_cast<size_t>(size);
@@ -101,7 +142,14 @@ EXPORT void fake_openvino_fail(const char* function) {
 }
 EXPORT int fake_openvino_live_objects() { return live; }
 EXPORT int fake_openvino_bindings() { return bindings; }
-EXPORT int fake_openvino_properties_set(const char* name) { return properties[name]; }
+EXPORT int fake_openvino_imports() { return imports; }
+EXPORT int fake_openvino_compilations() { return compilations; }
+EXPORT const char* fake_openvino_property(const char* name) {
+  thread_local std::string text;
+  std::lock_guard<std::mutex> lock(last_model_mutex);
+  text = last_model[name];
+  return text.c_str();
+}
 
 EXPORT const char* ov_get_last_err_msg() {
   ++live;
@@ -131,9 +179,13 @@ EXPORT ov_status_e ov_core_create(ov_core_t** out) {
   return ov_status_e::OK;
 }
 EXPORT void ov_core_free(ov_core_t* core) { take(core); }
-EXPORT ov_status_e ov_core_set_property(const ov_core_t*, const char*, ...) {
+EXPORT ov_status_e ov_core_set_property(const ov_core_t* core, const char* device, ...) {
   FAIL_IF_ASKED();
-  ++properties["INFERENCE_PRECISION_HINT"];
+  va_list pair;
+  va_start(pair, device);
+  const char* key = va_arg(pair, const char*);
+  const_cast<ov_core_t*>(core)->properties[device][key] = va_arg(pair, const char*);
+  va_end(pair);
   return ov_status_e::OK;
 }
 EXPORT ov_status_e ov_core_get_available_devices(const ov_core_t*, ov_available_devices_t* out) {
@@ -151,14 +203,15 @@ EXPORT void ov_available_devices_free(ov_available_devices_t* devices) {
   --live;
 }
 
-EXPORT ov_status_e ov_core_import_model(const ov_core_t*, const char* content, const size_t size,
-                                        const char* device, ov_compiled_model_t** out) {
+EXPORT ov_status_e ov_core_import_model(const ov_core_t* core, const char* content,
+                                        const size_t size, const char* device,
+                                        ov_compiled_model_t** out) {
   FAIL_IF_ASKED();
   if (std::strcmp(device, "CPU") != 0) {
     last_error = std::string("no device called ") + device;
     return ov_status_e::NOT_FOUND;
   }
-  if (size < 2 || std::strchr("sdpzi", content[0]) == nullptr) {
+  if (size < 2 || !is_kind(content[0])) {
     last_error = "this is no model";
     return ov_status_e::GENERAL_ERROR;
   }
@@ -167,7 +220,59 @@ EXPORT ov_status_e ov_core_import_model(const ov_core_t*, const char* content, c
   if (!is_new()) model->copy.assign(content, size);
   model->size = size;
   model->kind = content[0];
+  const auto properties = core->properties.find(device);
+  if (properties != core->properties.end()) model->properties = properties->second;
+  remember(*model);
+  ++imports;
   give(model.release(), out);
+  return ov_status_e::OK;
+}
+
+EXPORT ov_status_e ov_core_read_model_from_memory_buffer(const ov_core_t*, const char* text,
+                                                         const size_t size,
+                                                         const ov_tensor_t* weights,
+                                                         ov_model_t** out) {
+  FAIL_IF_ASKED();
+  if (size < 2 || !is_kind(text[0])) {
+    last_error = "this is no IR";
+    return ov_status_e::GENERAL_ERROR;
+  }
+  auto model = std::make_unique<ov_model>();
+  model->ir.assign(text, size);
+  if (weights != nullptr) {
+    model->weights = static_cast<const char*>(weights->data);
+    model->weights_size = count(weights->shape);
+  }
+  give(model.release(), out);
+  return ov_status_e::OK;
+}
+EXPORT void ov_model_free(ov_model_t* model) { take(model); }
+EXPORT ov_status_e ov_core_compile_model(const ov_core_t* core, const ov_model_t* model,
+                                         const char* device, const size_t property_args_size,
+                                         ov_compiled_model_t** out, ...) {
+  FAIL_IF_ASKED();
+  if (!is_device(device)) return ov_status_e::NOT_FOUND;
+  auto compiled = std::make_unique<ov_compiled_model>();
+  compiled->kind = model->ir[0];
+  if (model->weights_size != 0) {  // on every version, OpenVINO reads weights where they are
+    compiled->content = model->weights;
+    compiled->size = model->weights_size;
+  } else {
+    compiled->copy = model->ir;
+    compiled->size = model->ir.size();
+  }
+  const auto properties = core->properties.find(device);
+  if (properties != core->properties.end()) compiled->properties = properties->second;
+  va_list pairs;
+  va_start(pairs, out);
+  for (size_t i = 0; i < property_args_size; i += 2) {
+    const char* key = va_arg(pairs, const char*);
+    compiled->properties[key] = va_arg(pairs, const char*);
+  }
+  va_end(pairs);
+  remember(*compiled);
+  ++compilations;
+  give(compiled.release(), out);
   return ov_status_e::OK;
 }
 EXPORT void ov_compiled_model_free(ov_compiled_model_t* model) { take(model); }
@@ -177,9 +282,9 @@ EXPORT ov_status_e ov_compiled_model_inputs_size(const ov_compiled_model_t*, siz
   *out = 1;
   return ov_status_e::OK;
 }
-EXPORT ov_status_e ov_compiled_model_outputs_size(const ov_compiled_model_t*, size_t* out) {
+EXPORT ov_status_e ov_compiled_model_outputs_size(const ov_compiled_model_t* model, size_t* out) {
   FAIL_IF_ASKED();
-  *out = 1;
+  *out = outputs_of(model->kind);
   return ov_status_e::OK;
 }
 EXPORT ov_status_e ov_compiled_model_input_by_index(const ov_compiled_model_t* model, const size_t,
@@ -282,20 +387,24 @@ EXPORT ov_status_e ov_infer_request_set_input_tensor_by_index(ov_infer_request_t
   return ov_status_e::OK;
 }
 EXPORT ov_status_e ov_infer_request_set_output_tensor_by_index(ov_infer_request_t* request,
-                                                               const size_t,
+                                                               const size_t index,
                                                                const ov_tensor_t* tensor) {
   FAIL_IF_ASKED();
   // What is passed through has one tensor, which is the input's too.
-  (request->model->kind == 'p' ? request->input : request->output) = *tensor;
-  request->output_set = true;
+  const bool passed = request->model->kind == 'p' || (request->model->kind == 'c' && index == 1);
+  (passed ? request->input : request->outputs[index]) = *tensor;
+  request->output_set[index] = true;
   ++bindings;
   return ov_status_e::OK;
 }
 EXPORT ov_status_e ov_infer_request_get_output_tensor_by_index(const ov_infer_request_t* request,
-                                                               const size_t, ov_tensor_t** out) {
+                                                               const size_t index,
+                                                               ov_tensor_t** out) {
   FAIL_IF_ASKED();
-  give(new ov_tensor(request->model->kind == 'p' ? request->input : request->output), out);
-  if ((*out)->own.size() != 0) (*out)->data = const_cast<char*>(request->output.own.data());
+  const bool passed = request->model->kind == 'p' || (request->model->kind == 'c' && index == 1);
+  const ov_tensor& tensor = passed ? request->input : request->outputs[index];
+  give(new ov_tensor(tensor), out);
+  if (!tensor.own.empty()) (*out)->data = const_cast<char*>(tensor.own.data());
   return ov_status_e::OK;
 }
 EXPORT ov_status_e ov_infer_request_infer(ov_infer_request_t* request) {
@@ -303,25 +412,51 @@ EXPORT ov_status_e ov_infer_request_infer(ov_infer_request_t* request) {
   const ov_compiled_model& model = *request->model;
   if (model.kind == 'p') return ov_status_e::OK;
   const size_t elements = count(request->input.shape);
-  if (model.kind == 'd' || !request->output_set) {
-    ov_tensor result;
-    result.type = request->input.type;
-    result.shape = request->input.shape;
-    result.own.resize(elements * 8 + 1);
-    request->output = result;
-    request->output.data = request->output.own.data();
-  }
   const char added = model.bytes()[model.size - 1];
-  for (size_t i = 0; i < elements; ++i) {
-    if (model.kind == 'i') {
-      static_cast<int64_t*>(request->output.data)[i] =
-          2 * static_cast<int64_t*>(request->input.data)[i] + added;
-    } else {
-      static_cast<float*>(request->output.data)[i] =
-          2 * static_cast<float*>(request->input.data)[i] + static_cast<float>(added);
+  for (size_t index = 0; index < outputs_of(model.kind); ++index) {
+    if (model.kind == 'c' && index == 1) continue;
+    ov_tensor& output = request->outputs[index];
+    if (model.kind == 'd' || !request->output_set[index]) {
+      output = ov_tensor();
+      output.type = request->input.type;
+      output.shape = request->input.shape;
+      output.own.resize(elements * 8 + 1);
+      output.data = output.own.data();
+    }
+    for (size_t i = 0; i < elements; ++i) {
+      if (model.kind == 'i') {
+        static_cast<int64_t*>(output.data)[i] =
+            2 * static_cast<int64_t*>(request->input.data)[i] + added;
+      } else {
+        static_cast<float*>(output.data)[i] =
+            2 * static_cast<float*>(request->input.data)[i] + static_cast<float>(added);
+      }
     }
   }
   return ov_status_e::OK;
+}
+
+EXPORT ov_status_e ov_infer_request_get_profiling_info(const ov_infer_request_t* request,
+                                                       ov_profiling_info_list_t* out) {
+  FAIL_IF_ASKED();
+  const auto& properties = request->model->properties;
+  const auto counts = properties.find("PERF_COUNT");
+  if (counts == properties.end() || counts->second != "YES") return ov_status_e::OK;
+  static const ov_profiling_info_t layers[] = {
+      {ov_profiling_info_t::NOT_RUN, 0, 0, "x", "unknown_f32", "Parameter"},
+      {ov_profiling_info_t::EXECUTED, 5, 4, "double", "jit_avx2_f32", "Multiply"},
+      {ov_profiling_info_t::EXECUTED, 7, 6, "add", "ref_f32", "Add"}};
+  out->size = 3;
+  out->profiling_infos = new ov_profiling_info_t[3];
+  std::copy(std::begin(layers), std::end(layers), out->profiling_infos);
+  ++live;
+  return ov_status_e::OK;
+}
+EXPORT void ov_profiling_info_list_free(ov_profiling_info_list_t* list) {
+  if (list->profiling_infos == nullptr) return;
+  delete[] list->profiling_infos;
+  list->profiling_infos = nullptr;
+  --live;
 }
 
 }  // extern "C"

@@ -1,11 +1,14 @@
 /// Controls of the fake OpenVINO library. Its "compiled model" is a text: the first byte says
-/// what kind, the others what is added to every element of the result, so that a model whose
-/// bytes are gone computes something else.
+/// what kind, the last what is added to every element of the result, so that a model whose bytes
+/// are gone computes something else. So is its "IR", for which the last byte of the weights is
+/// added where there are any. It imports on CPU, and compiles for CPU, GPU, and AUTO and HETERO
+/// of these.
 ///
 ///   s  static:    f32 [2, 3] to f32 [2, 3], out = 2 * in + last byte of the text
 ///   d  dynamic:   f32 [1..4, 3] to f32 [1..4, 3]; the result is in a tensor of its own
 ///   p  passing:   f32 [2, 3], the result is the input, and so is its tensor: to set the one
 ///                 replaces the other, as in OpenVINO
+///   c  copies:    f32 [2, 3] to three: the result, the input, and the result once more
 ///   z  scalar:    f32 [] to f32 []
 ///   i  integer:   i64 [] to i64 []
 #pragma once
@@ -15,12 +18,18 @@ extern "C" {
 /// From now on the named function fails, until it is called with null. Others are unaffected.
 void fake_openvino_fail(const char* function);
 
-/// Objects that were made and not freed: cores, models, requests, tensors, ports, shapes, texts.
+/// Objects that were made and not freed: cores, models, requests, tensors, ports, shapes, texts,
+/// profiles.
 int fake_openvino_live_objects();
 
 /// How often an input or output tensor was bound to a request, since the library was loaded.
 int fake_openvino_bindings();
 
-/// How often the named property was set on a core.
-int fake_openvino_properties_set(const char* name);
+/// Models that were imported and compiled, since the library was loaded.
+int fake_openvino_imports();
+int fake_openvino_compilations();
+
+/// The named property of the model that was imported or compiled last, on its core or at its
+/// compilation; an empty text where it has none. Valid until the next call.
+const char* fake_openvino_property(const char* name);
 }
