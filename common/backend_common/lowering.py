@@ -37,6 +37,7 @@ SEGMENT_ALIGNMENT = 4096
 
 PORTABLE = "portable"
 EXTERNAL_WEIGHTS = "external_weights"
+_EXTERNAL_FILE = "_default_external_constant"  # ExecuTorch's name of it
 
 Progress = Callable[[str], None]
 
@@ -79,8 +80,8 @@ def lower(
     model: a torch.nn.Module, an ExportedProgram, or {method name: Method}.
     example_inputs, kwargs, dynamic_shapes: for a module, as torch.export.export takes them.
     backend: the name of an installed backend, such as `openvino` or `portable`.
-    options: the backend's own, and `external_weights`: True puts the weights that portable
-        operators read into `Lowered.data`, to be loaded beside the program.
+    options: the backend's own, and `external_weights`: True puts all weights into
+        `Lowered.data`, to be loaded beside the program.
     keep: operators, such as `aten.relu.default`, that are not to be delegated.
     strict: torch.export's strict mode.
     progress: called with the name of each stage before it starts.
@@ -238,8 +239,18 @@ def _to_executorch(edge: EdgeProgramManager, external_weights: bool) -> Executor
         extract_delegate_segments=True,
         external_constants=external_weights,
     )
+    if external_weights:
+        _move_outside(edge)
     with stage("emitting the program"):
         return edge.to_executorch(config)
+
+
+def _move_outside(edge: EdgeProgramManager) -> None:
+    """The delegates' named data goes where ExecuTorch puts the constants of its own kernels."""
+    store = edge._named_data_store
+    outside = store.external_data.setdefault(_EXTERNAL_FILE, {})
+    outside.update(store.pte_data)
+    store.pte_data.clear()
 
 
 def _rows(

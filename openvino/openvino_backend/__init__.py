@@ -28,11 +28,9 @@ class OpenvinoEntry:
         diagnostics: "Diagnostics",
     ) -> list[Any]:
         from openvino_backend import options as known
-        from openvino_backend.conversion import require_device
         from openvino_backend.partitioner import OpenvinoPartitioner
 
         chosen = known.parse(options)
-        require_device(chosen.device)
         return [OpenvinoPartitioner(chosen, keep=keep, reject=diagnostics.reject)]
 
     def edge_compile_config(self, options: Mapping[str, object]) -> Any | None:

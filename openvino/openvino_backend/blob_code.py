@@ -7,10 +7,7 @@ of the model lie in it as they are, and everything else counts as code.
 
 import hashlib
 import struct
-from collections.abc import Iterator
-
-import torch
-from torch import fx
+from collections.abc import Iterable, Iterator
 
 # Constants below this size, in bytes, are hashed with the code.
 LEAST_WEIGHTS = 1 << 20
@@ -20,26 +17,20 @@ _PROBE = 64
 _MOST_CANDIDATES = 64
 
 
-def weight_ranges(blob: bytes, module: fx.GraphModule) -> list[tuple[int, int]]:
-    """(offset, size) in bytes, ascending, of the module's large constants that the blob holds
-    byte for byte; empty when it holds none of them so."""
+def weight_ranges(blob: bytes, constants: Iterable[memoryview]) -> list[tuple[int, int]]:
+    """(offset, size) in bytes, ascending, of the large ones among the constants that the blob
+    holds byte for byte; empty when it holds none of them so."""
     view = memoryview(blob)
     found: list[tuple[int, int]] = []
-    for tensor in module.buffers():
-        if tensor.numel() * tensor.element_size() < LEAST_WEIGHTS:
+    for data in constants:
+        if len(data) < LEAST_WEIGHTS:
             continue
-        data = memoryview(_bytes_of(tensor))
         taken = {offset for offset, _ in found}
         for offset in _occurrences(blob, bytes(data[:_PROBE])):
             if offset not in taken and view[offset : offset + len(data)] == data:
                 found.append((offset, len(data)))
                 break
     return _without_overlaps(sorted(found))
-
-
-def _bytes_of(tensor: torch.Tensor) -> bytes:
-    flat = tensor.detach().contiguous().reshape(-1)
-    return bytes(flat.view(torch.uint8).numpy().tobytes())
 
 
 def _occurrences(blob: bytes, probe: bytes) -> Iterator[int]:

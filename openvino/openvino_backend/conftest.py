@@ -34,6 +34,14 @@ class Program:
         return start, self.lowered.buffer[start : start + size]
 
 
+def sections_of(program):
+    """The sections of a program's first payload."""
+    start = program.index(payload.MAGIC)
+    size = int.from_bytes(program[start + 24 : start + 32], "little")
+    sections = payload.parse(program[start : start + size])
+    return {name: bytes(data) for name, data in sections.items()}
+
+
 def lower(module, *inputs, **options):
     return backend_common.lower(module.eval(), inputs, backend="openvino", **options)
 

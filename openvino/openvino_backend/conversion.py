@@ -1,13 +1,10 @@
 """A module of ATen operators as an OpenVINO model, and the model compiled for a device."""
 
-import io
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from backend_common.options import option_error
 from torch import fx
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
@@ -38,6 +35,7 @@ class Value:
 
     dtype: torch.dtype | None
     bounds: tuple[tuple[int, int], ...]
+    dim_order: tuple[int, ...] = ()
 
     @property
     def dynamic(self) -> bool:
@@ -47,10 +45,21 @@ class Value:
 def describe(value: object) -> Value:
     """What a node's fake value says about shape and dtype."""
     if isinstance(value, torch.Tensor):
-        return Value(value.dtype, tuple(bounds(size) for size in value.shape))
+        return Value(value.dtype, tuple(bounds(size) for size in value.shape), dim_order(value))
     if isinstance(value, (int, torch.SymInt)):
         return Value(None, ())
     raise ConversionError(f"a value of type {type(value).__name__} cannot enter or leave OpenVINO")
+
+
+def dim_order(tensor: torch.Tensor) -> tuple[int, ...]:
+    """Which dimension is which in memory; sizes that are not known do not change it."""
+    if not any(isinstance(stride, torch.SymInt) for stride in tensor.stride()):
+        return tuple(tensor.dim_order())
+    rank = tensor.dim()
+    for last, order in ((torch.channels_last, 4), (torch.channels_last_3d, 5)):
+        if rank == order and not tensor.is_contiguous() and tensor.is_contiguous(memory_format=last):
+            return (0, *range(2, rank), 1)
+    return tuple(range(rank))
 
 
 def bounds(size: int | torch.SymInt) -> tuple[int, int]:
@@ -69,7 +78,24 @@ def bounds(size: int | torch.SymInt) -> tuple[int, int]:
     return low, (high if 0 <= high < 2**31 else UNBOUNDED)
 
 
-def interface(module: fx.GraphModule) -> tuple[list[Value], list[Value]]:
+@dataclass(frozen=True)
+class Alias:
+    """An output that is an input as it came, or equals an earlier output."""
+
+    of_input: bool
+    source: int
+
+
+@dataclass(frozen=True)
+class Interface:
+    """aliases: by the output's index."""
+
+    inputs: Sequence[Value]
+    outputs: Sequence[Value]
+    aliases: Mapping[int, Alias]
+
+
+def values(module: fx.GraphModule) -> tuple[list[Value], list[Value]]:
     """The inputs and outputs of a module."""
     inputs = [describe(n.meta["val"]) for n in module.graph.nodes if n.op == "placeholder"]
     results: Sequence[fx.Node] = module.graph.output_node().args[0]  # type: ignore[assignment]
@@ -84,7 +110,7 @@ def convert(module: fx.GraphModule) -> Any:
     import openvino
     from openvino import opset13
 
-    inputs, outputs = interface(module)
+    inputs, outputs = values(module)
     types = [_element_type(value) for value in inputs]
     shapes = [
         openvino.PartialShape([openvino.Dimension(low, high) for low, high in value.bounds])
@@ -115,8 +141,25 @@ def convert(module: fx.GraphModule) -> Any:
     except ConversionError:
         raise
     except Exception as error:  # the frontend raises RuntimeError, KeyError, IndexError, ...
-        raise ConversionError(_brief(error)) from error
+        raise ConversionError(brief(error)) from error
     return model
+
+
+def aliases(model: Any) -> dict[int, Alias]:
+    """The outputs of an `openvino.Model` that are no values of their own, by index."""
+    inputs = {node.get_friendly_name(): i for i, node in enumerate(model.get_parameters())}
+    seen: dict[tuple[str, int], int] = {}
+    found: dict[int, Alias] = {}
+    for index, result in enumerate(model.get_results()):
+        source = result.input_value(0)
+        node = source.get_node()
+        key = (node.get_friendly_name(), source.get_index())
+        if node.get_type_name() == "Parameter":
+            found[index] = Alias(True, inputs[node.get_friendly_name()])
+        elif key in seen:
+            found[index] = Alias(False, seen[key])
+        seen.setdefault(key, index)
+    return found
 
 
 def _element_type(value: Value) -> Any:
@@ -155,7 +198,7 @@ _NOISE = (
 )
 
 
-def _brief(error: Exception) -> str:
+def brief(error: Exception) -> str:
     """The line of an OpenVINO error that tells the cause."""
     lines = [line.strip() for line in str(error).splitlines()]
     telling = [line for line in lines if line and not line.startswith(_NOISE)]
@@ -163,74 +206,3 @@ def _brief(error: Exception) -> str:
         return f"{type(error).__name__}: {error}"[:200]
     # "-- aten.x.default with a message:" announces the cause, which is the next line.
     return " ".join(telling[:2] if telling[0].startswith("--") else telling[:1])[:200]
-
-
-def require_device(device: str) -> None:
-    """LoweringError unless the devices that a program is to be compiled for are there."""
-    import openvino
-
-    there = openvino.Core().available_devices
-    asked = re.findall(r"(?<!-)\b(?:CPU|GPU|NPU)(?:\.\d+)?", device)
-    missing = [name for name in asked if not _is_there(name, there)]
-    if device.startswith(("AUTO", "HETERO")):
-        reason = f"device {device!r}: OpenVINO exports compiled programs for single devices only"
-        remedy = "name one of " + ", ".join(there)
-    elif missing:
-        reason = (
-            f"device {device!r} is not on this machine, which has {', '.join(there)}; compiling a "
-            "program needs the device itself"
-        )
-        remedy = "lower on a machine that has it, or name a device that is here"
-    else:
-        return
-    raise option_error("openvino", "device", reason, remedy)
-
-
-def _is_there(name: str, there: Sequence[str]) -> bool:
-    """GPU stands for GPU.0, and GPU.0 for a single GPU."""
-    return any(name in (have, have.partition(".")[0], have + ".0") for have in there)
-
-
-def compile_model(model: Any, device: str) -> Any:
-    """The model compiled, with the arithmetic that PyTorch would have used."""
-    import openvino
-
-    core = openvino.Core()
-    # Without the hint a CPU with bf16 instructions computes float32 models in bfloat16.
-    settings: Mapping[str, object] = {"INFERENCE_PRECISION_HINT": "f32"}
-    try:
-        return core.compile_model(model, device, settings if device == "CPU" else {})
-    except Exception as error:
-        raise ConversionError(_brief(error)) from error
-
-
-def export(compiled: Any) -> bytes:
-    stream = io.BytesIO()
-    compiled.export_model(stream)
-    return stream.getvalue()
-
-
-def target(blob: bytes, device: str) -> dict[str, str]:
-    """What a runtime must match to use a blob."""
-    import openvino
-
-    return {
-        "backend": "openvino",
-        "device": device,
-        "openvino": version(openvino.__version__),
-        "isa": _isa(blob),
-    }
-
-
-def version(text: str) -> str:
-    """2026.4.1 of 2026.4.1-22063-9e3ffe1adae-releases/2026/4."""
-    return text.split("-", 1)[0]
-
-
-def _isa(blob: bytes) -> str:
-    """The instruction set that the blob's header names; "any" before OpenVINO 2026.4.
-
-    The header's text, `ov=…;isa=… support`, is followed by a length whose bytes may be printable.
-    """
-    found = re.search(rb"isa=([ -:<-~]+?)(?: support|[^ -~]|;)", blob[:4096])
-    return found.group(1).decode().strip() if found else "any"

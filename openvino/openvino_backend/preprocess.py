@@ -1,21 +1,36 @@
-"""A partition as the bytes that the delegate loads."""
+"""Partitions as the bytes that the delegate loads: a payload each, and the weights of all."""
 
+import hashlib
 import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, final
 
 import torch
 from backend_common.errors import LoweringError
+from backend_common.options import option_error
 from backend_common.payload import Section, build
 from backend_common.report import Row
+from executorch.exir._serialize._named_data_store import NamedDataStore
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from torch import fx
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.export import ExportedProgram
 
-from openvino_backend import blob_code, conversion, operators, options, passes, subgraph
-from openvino_backend.conversion import ConversionError, Value
+from openvino_backend import (
+    blob_code,
+    compilation,
+    conversion,
+    ir,
+    operators,
+    options,
+    passes,
+    subgraph,
+)
+from openvino_backend.conversion import ConversionError, Interface, Value
 from openvino_backend.options import Options
+from openvino_backend.weights import PAGE, Weights
 
 # ExecuTorch's ScalarType; 255 marks a symbolic integer, which is no tensor.
 _SCALAR_TYPES = {
@@ -31,8 +46,10 @@ _SCALAR_TYPES = {
     torch.bfloat16: 15,
 }
 _SYMBOLIC_INTEGER = 255
-_IO_VERSION = 1
-_DYNAMIC = 1
+_IO_VERSION = 2
+_DYNAMIC, _PASSTHROUGH, _DUPLICATE = 1, 2, 4
+_WEIGHTS_VERSION = 1
+_BLOB_VERSION = 1
 
 
 @final
@@ -43,23 +60,60 @@ class OpenvinoBackend(BackendDetails):
     def preprocess(
         edge_program: ExportedProgram, compile_specs: list[CompileSpec]
     ) -> PreprocessResult:
-        chosen = options.from_compile_specs(compile_specs)
-        # As in the partitioner: under a fake mode the constants would have no values.
-        with unset_fake_temporarily():
-            module = subgraph.whole(edge_program)
+        return _preprocess([("", edge_program, compile_specs)], methods=1)[0]
+
+    @classmethod
+    def preprocess_multimethod(
+        cls,
+        edge_programs: dict[str, list[ExportedProgram]],
+        compile_specs: dict[str, list[list[CompileSpec]]],
+    ) -> dict[str, list[PreprocessResult]]:
+        """All partitions of all methods together, so that each constant is stored once."""
+        partitions = [
+            (method, program, specs)
+            for method, programs in edge_programs.items()
+            for program, specs in zip(programs, compile_specs[method], strict=True)
+        ]
+        results = iter(_preprocess(partitions, methods=len(edge_programs)))
+        return {
+            method: [next(results) for _ in programs] for method, programs in edge_programs.items()
+        }
+
+
+def _preprocess(
+    partitions: list[tuple[str, ExportedProgram, list[CompileSpec]]], methods: int
+) -> list[PreprocessResult]:
+    weights = Weights()
+    parts: list[Part] = []
+    # As in the partitioner: under a fake mode the constants would have no values.
+    with unset_fake_temporarily():
+        for method, program, specs in partitions:
+            chosen = options.from_compile_specs(specs)
+            module = subgraph.whole(program)
             names = [operators.name_of(node) for node in module.graph.nodes]
             try:
-                return PreprocessResult(processed_bytes=payload(module, chosen))
+                parts.append(part(module, chosen, weights, one_method=methods == 1))
             except ConversionError as error:
-                raise _refusal(names, chosen, error) from error
+                raise _refusal(method, names, chosen, error) from error
+    data = weights.data()
+    key = f"openvino_weights_{hashlib.sha256(data).hexdigest()}"
+    results = [PreprocessResult(each.payload(data, key)) for each in parts]
+    if data:
+        store = NamedDataStore()
+        store.add_named_data(key, data, alignment=PAGE)
+        # Once is enough: the program keeps one store for all its delegates.
+        results[0].data_store_output = store.get_named_data_store_output()
+    return results
 
 
-def _refusal(names: list[str], chosen: Options, error: ConversionError) -> LoweringError:
+def _refusal(
+    method: str, names: list[str], chosen: Options, error: ConversionError
+) -> LoweringError:
     """The partitioner has converted it, so this is the device's compiler."""
     unique = dict.fromkeys(name for name in names if name)
     summary = f"OpenVINO cannot compile {len(unique)} operators for {chosen.device}: {error}"
     remedy = "leave an operator to the portable kernels with keep=[its name]"
-    rows = [Row("", name, "", "", False, "openvino", str(error), remedy) for name in unique]
+    rows = [Row(method, name, "", "", False, "openvino", str(error), remedy) for name in unique]
     return LoweringError(summary, rows)
 
 
@@ -69,28 +123,116 @@ def to_model(module: fx.GraphModule, chosen: Options) -> Any:
     return conversion.convert(module)
 
 
-def payload(module: fx.GraphModule, chosen: Options) -> bytes:
-    inputs, outputs = conversion.interface(module)
-    compiled = conversion.compile_model(to_model(module, chosen), chosen.device)
-    blob = conversion.export(compiled)
-    sections = [
-        Section("target", target_section(conversion.target(blob, chosen.device))),
-        Section("io", io_section(inputs, outputs)),
-    ]
-    if weights := blob_code.weight_ranges(blob, module):
-        sections.append(Section("code", blob_code.code_section(blob, weights)))
-    return build([*sections, Section("blob", blob, weights=bool(weights))])
+@dataclass(frozen=True)
+class Blob:
+    """A compiled model: its place in the weights, what it runs on, which of it is code."""
+
+    offset: int
+    size: int
+    device: str
+    isa: str
+    code: bytes
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a partition's payload says, but for the weights, which are known after the last one."""
+
+    device: str
+    interface: Interface
+    xml: bytes
+    blob: Blob | None
+
+    def payload(self, weights: bytes, key: str) -> bytes:
+        target = {
+            "backend": "openvino",
+            "device": self.device,
+            "openvino": compilation.installed_version(),
+        }
+        sections = [Section("io", io_section(self.interface)), Section("ir", self.xml)]
+        if weights:
+            sections.append(Section("weights", weights_section(weights, key)))
+        if self.blob is not None:
+            target |= {"blob_device": self.blob.device, "isa": self.blob.isa}
+            place = struct.pack("<IIQQ", _BLOB_VERSION, 0, self.blob.offset, self.blob.size)
+            sections += [Section("blob", place), Section("code", self.blob.code)]
+        return build([Section("target", target_section(target)), *sections])
+
+
+def part(module: fx.GraphModule, chosen: Options, weights: Weights, *, one_method: bool) -> Part:
+    inputs, outputs = conversion.values(module)
+    model = to_model(module, chosen)
+    # Serialized first: it names the nodes, for the compiled model, too.
+    written = ir.serialize(model)
+    interface = Interface(inputs, outputs, conversion.aliases(model))
+    blob = _blob(model, written, chosen, weights, one_method)
+    return Part(chosen.device, interface, written.placed(weights.add).encode(), blob)
+
+
+def _blob(
+    model: Any, written: ir.Ir, chosen: Options, weights: Weights, one_method: bool
+) -> Blob | None:
+    """Compiles the model if a device for it is here, and keeps the result if it is wanted."""
+    device = compilation.device_here(chosen.device)
+    if device is None or device != chosen.device:
+        if chosen.precompile is True:
+            raise _no_device(chosen.device)
+        if device is None:
+            return None
+    compiled = compilation.compile_model(model, device)
+    # A compiled model holds weights of its own: methods that share them would no longer.
+    keep = one_method if chosen.precompile is None else chosen.precompile
+    if not keep or device != chosen.device:
+        return None
+    blob = compilation.export(compiled)
+    offset, held = weights.add_blob(blob, written.constants())
+    code = blob_code.code_section(blob, held)
+    return Blob(offset, len(blob), device, compilation.isa(blob), code)
+
+
+def _no_device(device: str) -> LoweringError:
+    there = ", ".join(compilation.available_devices())
+    return option_error(
+        "openvino",
+        "precompile",
+        f"precompile=True needs device {device!r} itself, and this machine has {there}",
+        "lower without precompile: the program then carries OpenVINO's IR, which is compiled "
+        "where it is loaded",
+    )
 
 
 def target_section(target: dict[str, str]) -> bytes:
     return "".join(f"{key}={value}\n" for key, value in sorted(target.items())).encode()
 
 
-def io_section(inputs: list[Value], outputs: list[Value]) -> bytes:
+def io_section(interface: Interface) -> bytes:
+    """u32 version, inputs, outputs; then for each value u32 dtype, rank, flags, source; for each
+    dimension i64 least and greatest size; for each dimension u32 which one it is in memory."""
+    inputs, outputs = interface.inputs, interface.outputs
     parts = [struct.pack("<III", _IO_VERSION, len(inputs), len(outputs))]
-    for value in (*inputs, *outputs):
-        dtype = _SYMBOLIC_INTEGER if value.dtype is None else _SCALAR_TYPES[value.dtype]
-        flags = _DYNAMIC if value.dynamic else 0
-        parts.append(struct.pack("<IIII", dtype, len(value.bounds), flags, 0))
-        parts += [struct.pack("<qq", low, high) for low, high in value.bounds]
+    parts += [_value(value, 0, 0) for value in inputs]
+    for index, value in enumerate(outputs):
+        alias = interface.aliases.get(index)
+        if alias is None:
+            parts.append(_value(value, 0, 0))
+        else:
+            flag = _PASSTHROUGH if alias.of_input else _DUPLICATE
+            parts.append(_value(value, flag, alias.source))
     return b"".join(parts)
+
+
+def _value(value: Value, flags: int, source: int) -> bytes:
+    dtype = _SYMBOLIC_INTEGER if value.dtype is None else _SCALAR_TYPES[value.dtype]
+    flags |= _DYNAMIC if value.dynamic else 0
+    numbers: Iterable[bytes] = (
+        struct.pack("<IIII", dtype, len(value.bounds), flags, source),
+        *(struct.pack("<qq", low, high) for low, high in value.bounds),
+        *(struct.pack("<I", dimension) for dimension in value.dim_order),
+    )
+    return b"".join(numbers)
+
+
+def weights_section(weights: bytes, key: str) -> bytes:
+    """u32 version, u32 reserved, u64 size in bytes, SHA-256, and the named data's key."""
+    head = struct.pack("<IIQ", _WEIGHTS_VERSION, 0, len(weights))
+    return head + hashlib.sha256(weights).digest() + key.encode()

@@ -5,22 +5,19 @@ import struct
 import subprocess
 import sys
 
+import backend_common
+import pytest
 import torch
-from backend_common import payload
 
-from openvino_backend import conversion, preprocess
-from openvino_backend.conftest import lower
-from openvino_backend.conversion import Value
-
-
-def sections(program):
-    return {name: bytes(data) for name, data in payload.parse(program.payload()[1]).items()}
+from openvino_backend import preprocess
+from openvino_backend.conftest import lower, sections_of
+from openvino_backend.conversion import Alias, Interface, Value
 
 
 def test_the_target_names_what_a_runtime_must_match(two_layers):
     import openvino
 
-    lines = sections(two_layers)["target"].decode().splitlines()
+    lines = sections_of(two_layers.lowered.buffer)["target"].decode().splitlines()
     assert lines == sorted(lines)
     target = dict(line.split("=", 1) for line in lines)
     assert target["backend"] == "openvino"
@@ -30,30 +27,88 @@ def test_the_target_names_what_a_runtime_must_match(two_layers):
 
 
 def test_the_table_of_inputs_and_outputs(two_layers):
-    table = sections(two_layers)["io"]
+    table = sections_of(two_layers.lowered.buffer)["io"]
     assert table == (
-        struct.pack("<III", 1, 1, 1)
-        + struct.pack("<IIII4q", 6, 2, 0, 0, 2, 2, 8, 8)
-        + struct.pack("<IIII4q", 6, 2, 0, 0, 2, 2, 4, 4)
+        struct.pack("<III", 2, 1, 1)
+        + struct.pack("<IIII4qII", 6, 2, 0, 0, 2, 2, 8, 8, 0, 1)
+        + struct.pack("<IIII4qII", 6, 2, 0, 0, 2, 2, 4, 4, 0, 1)
     )
 
 
 def test_a_dynamic_dimension_has_bounds():
     rows = torch.export.Dim("rows", min=2, max=16)
     lowered = lower(torch.nn.Linear(8, 4), torch.ones(3, 8), dynamic_shapes=({0: rows},))
-    start = lowered.buffer.index(payload.MAGIC)
-    size = int.from_bytes(lowered.buffer[start + 24 : start + 32], "little")
-    table = bytes(payload.parse(lowered.buffer[start : start + size])["io"])
-    assert table[12:60] == struct.pack("<IIII4q", 6, 2, 1, 0, 2, 16, 8, 8)
+    table = sections_of(lowered.buffer)["io"]
+    assert table[12:68] == struct.pack("<IIII4qII", 6, 2, 1, 0, 2, 16, 8, 8, 0, 1)
 
 
 def test_a_symbolic_integer_is_no_tensor():
-    table = preprocess.io_section([Value(None, ())], [])
-    assert table == struct.pack("<III4I", 1, 1, 0, 255, 0, 0, 0)
+    table = preprocess.io_section(Interface([Value(None, ())], [], {}))
+    assert table == struct.pack("<III4I", 2, 1, 0, 255, 0, 0, 0)
+
+
+def test_outputs_that_are_no_values_of_their_own_say_whose_they_are():
+    value = Value(torch.float32, ())
+    aliases = {1: Alias(False, 0), 2: Alias(True, 1)}
+    table = preprocess.io_section(Interface([value] * 2, [value] * 3, aliases))
+    assert table[12 + 2 * 16 :] == struct.pack("<12I", 6, 0, 0, 0, 6, 0, 4, 0, 6, 0, 2, 1)
+
+
+class Layer(torch.nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return torch.relu(self.layer(x))
+
+
+def test_methods_share_their_weights():
+    layer = torch.nn.Linear(256, 256)
+    example = {
+        name: backend_common.Method(Layer(layer).eval(), (torch.ones(rows, 256),))
+        for name, rows in (("prefill", 8), ("decode", 1))
+    }
+    program = backend_common.lower(example, backend="openvino").buffer
+    assert program.count(layer.weight.detach().numpy().tobytes()) == 1
+    loaded = backend_common.load(program)
+    for name, method in example.items():
+        (output,) = loaded.method(name)(*method.inputs)
+        torch.testing.assert_close(output, method.module(*method.inputs), rtol=1e-3, atol=1e-3)
+
+
+def test_weights_can_stay_outside():
+    layer = torch.nn.Linear(256, 256)
+    lowered = lower(layer, torch.ones(2, 256), options={"external_weights": True})
+    weights = layer.weight.detach().numpy().tobytes()
+    assert weights not in lowered.buffer and weights in lowered.data
+    (output,) = backend_common.load(lowered.buffer, data=lowered.data).forward(torch.ones(2, 256))
+    torch.testing.assert_close(output, layer(torch.ones(2, 256)), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("device", ["GPU.7", "NPU", "AUTO:GPU,CPU", "HETERO:NPU,CPU"])
+def test_a_device_need_not_be_there(device):
+    lowered = lower(torch.nn.Linear(8, 4), torch.ones(2, 8), options={"device": device})
+    sections = sections_of(lowered.buffer)
+    assert f"device={device}\n" in sections["target"].decode()
+    assert b"<net name=" in sections["ir"] and "blob" not in sections
+
+
+def test_precompiling_needs_the_device():
+    with pytest.raises(backend_common.LoweringError, match=r"'GPU.7' itself.*has CPU"):
+        options = {"device": "GPU.7", "precompile": True}
+        lower(torch.nn.Linear(8, 4), torch.ones(2, 8), options=options)
+
+
+def test_without_precompiling_equal_models_give_equal_bytes(two_layers):
+    module, inputs = two_layers.module, two_layers.inputs
+    options = {"precompile": False}
+    first = lower(module, *inputs, options=options).buffer
+    assert lower(module, *inputs, options=options).buffer == first
 
 
 def test_the_same_model_gives_the_same_bytes_in_two_processes(two_layers, tmp_path):
-    """Within one process they differ: OpenVINO numbers the nodes of all its models in one row."""
+    """The compiled model, too; within one process OpenVINO writes it with different bytes."""
     code = (
         "import hashlib, torch\n"
         "from openvino_backend.conftest import TwoLayers, lower\n"
@@ -69,8 +124,3 @@ def test_the_same_model_gives_the_same_bytes_in_two_processes(two_layers, tmp_pa
         for _ in range(2)
     }
     assert len(found) == 1
-
-
-def test_versions_are_cut_before_the_build_number():
-    assert conversion.version("2026.4.1-22063-9e3ffe1adae-releases/2026/4") == "2026.4.1"
-    assert conversion.version("2025.1.0") == "2025.1.0"

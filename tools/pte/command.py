@@ -231,7 +231,8 @@ def run(
     model = read_model(compare) if compare else None
     with _progress() as progress:
         progress(f"check and load {path}")
-        payloads(path)  # every hash in full, before anything uses a byte of them
+        # Every hash in full, before anything uses a byte of them.
+        payloads(path, Path(data) if data else None)
         with load(path, data=data, mode=load_mode, options=options) as loaded:
             chosen = _method(loaded, method)
             eager, arguments, kwargs = model.eager(method) if model else (None, (), {})
@@ -360,13 +361,16 @@ def _brief(value: Any) -> str:
 
 @cli.command()
 @click.argument("program")
+@click.option("--data", metavar="FILE.ptd", help="The weights outside of PROGRAM.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def inspect(program: str, as_json: bool) -> None:
+def inspect(program: str, data: str | None, as_json: bool) -> None:
     """Show PROGRAM's methods, inputs, outputs, delegates and payloads; check every hash."""
     path = _program_file(program)
     from pte.inspection import describe
 
-    described = describe(path)
+    if data is not None:
+        require_file(Path(data))
+    described = describe(path, Path(data) if data else None)
     if as_json:
         click.echo(json.dumps(described, indent=1))
         return
@@ -386,9 +390,13 @@ def inspect(program: str, as_json: bool) -> None:
         for kind in ("inputs", "outputs"):
             for index, value in enumerate(info[kind]):
                 sizes = ", ".join(_bounds(*pair) for pair in value["bounds"])
-                click.echo(f"  {kind[:-1]} {index}: {value['dtype']} [{sizes}]")
+                click.echo(f"  {kind[:-1]} {index}: {value['dtype']} [{sizes}]{_peculiar(value)}")
         for name, size in info["sections"].items():
             click.echo(f"  section {name}: {size:,} bytes, SHA-256 right")
+        if weights := info["weights"]:
+            click.echo(f"  weights: {weights['size']:,} bytes, SHA-256 right, '{weights['key']}'")
+        if blob := info["blob"]:
+            click.echo(f"  compiled: {blob['size']:,} bytes of the weights, at {blob['offset']:,}")
 
 
 def _declared(value: dict[str, Any]) -> str:
@@ -397,6 +405,16 @@ def _declared(value: dict[str, Any]) -> str:
     order = value["dim_order"]
     plain = order == sorted(order)
     return f"{value['dtype']} {value['shape']}" + ("" if plain else f", dim order {order}")
+
+
+def _peculiar(value: dict[str, Any]) -> str:
+    order = value["dim_order"]
+    text = "" if order == sorted(order) else f", dim order {order}"
+    if "is_input" in value:
+        text += f", input {value['is_input']} as it came"
+    if "equals_output" in value:
+        text += f", equals output {value['equals_output']}"
+    return text
 
 
 def _bounds(low: int, high: int) -> str:

@@ -1,13 +1,19 @@
 """What is in a `.pte`: its methods, and the payloads of our delegates."""
 
+import hashlib
 import mmap
 import struct
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from backend_common import payload
+
+from pte import named_data
+
+_PASSTHROUGH, _DUPLICATE = 2, 4
 
 # ExecuTorch's ScalarType numbers, and 255 for a symbolic size.
 _DTYPES = {
@@ -36,7 +42,10 @@ class PayloadInfo:
     version: of the envelope.
     target: what the runtime must match, such as the OpenVINO version and the device.
     sections: sizes in bytes by name.
-    inputs, outputs: dtype and [lowest, highest] size of each dimension, -1 for no bound.
+    inputs, outputs: dtype, [lowest, highest] size of each dimension, -1 for no bound, and the
+        dim order; outputs that are an input, or equal another output, name it.
+    weights: the named data that the payload reads, its size in bytes and SHA-256; empty: none.
+    blob: the part of the weights that is a compiled model; empty: none.
     """
 
     offset: int
@@ -46,10 +55,14 @@ class PayloadInfo:
     sections: dict[str, int]
     inputs: list[dict[str, Any]]
     outputs: list[dict[str, Any]]
+    weights: dict[str, Any]
+    blob: dict[str, int]
 
 
-def payloads(path: Path) -> list[PayloadInfo]:
-    """Every payload in the file, its hashes checked in full.
+def payloads(path: Path, data: Path | None = None) -> list[PayloadInfo]:
+    """Every payload in the file, its hashes checked in full, those of its weights included.
+
+    data: the `.ptd` that may hold the weights.
 
     Raises backend_common.payload.PayloadError, with the payload's place, for one that is
     damaged. Payloads are found by their magic: those of stock delegates have none.
@@ -59,13 +72,43 @@ def payloads(path: Path) -> list[PayloadInfo]:
         return found
     with path.open("rb") as file:
         # Unmapped when the last view of it is gone, which an error's traceback may hold.
-        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    start = data.find(payload.MAGIC)
+        program = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    start = program.find(payload.MAGIC)
     while start != -1:
-        size = int.from_bytes(data[start + 24 : start + 32], "little")
-        found.append(_payload(memoryview(data)[start : start + size], start))
-        start = data.find(payload.MAGIC, start + max(size, len(payload.MAGIC)))
+        size = int.from_bytes(program[start + 24 : start + 32], "little")
+        found.append(_payload(memoryview(program)[start : start + size], start))
+        start = program.find(payload.MAGIC, start + max(size, len(payload.MAGIC)))
+    _check_weights(found, program, data)
     return found
+
+
+def _check_weights(
+    found: Sequence[PayloadInfo], program: mmap.mmap, external: Path | None
+) -> None:
+    """Each store of weights once, however many payloads read it."""
+    needed = {info.weights["key"]: info for info in found if info.weights}
+    if not needed:
+        return
+    there = named_data.in_program(program)
+    if external is not None:
+        there |= named_data.in_data_file(external)
+    for key, info in needed.items():
+        who = f"the payload at byte {info.offset}"
+        if key not in there:
+            raise payload.PayloadError(
+                f"{who} reads the named data '{key}', which the file does not hold; "
+                "name the .ptd beside it with --data"
+            )
+        if len(there[key]) != info.weights["size"]:
+            raise payload.PayloadError(
+                f"{who}: its weights have {len(there[key])} bytes; it says {info.weights['size']}"
+            )
+        digest = hashlib.sha256(there[key]).hexdigest()
+        if digest != info.weights["sha256"]:
+            raise payload.PayloadError(
+                f"{who}: its weights have SHA-256 {digest[:32]}...; "
+                f"it says {info.weights['sha256'][:32]}..."
+            )
 
 
 def _payload(envelope: memoryview, start: int) -> PayloadInfo:
@@ -76,8 +119,9 @@ def _payload(envelope: memoryview, start: int) -> PayloadInfo:
     lines = bytes(sections.get("target", b"")).decode().splitlines()
     try:
         inputs, outputs = _interface(bytes(sections.get("io", b"")))
+        weights, blob = _weights(sections), _blob(sections)
     except struct.error as error:
-        raise payload.PayloadError(f"the payload at byte {start}: section io: {error}") from error
+        raise payload.PayloadError(f"the payload at byte {start}: {error}") from error
     return PayloadInfo(
         offset=start,
         size=len(envelope),
@@ -86,26 +130,57 @@ def _payload(envelope: memoryview, start: int) -> PayloadInfo:
         sections={name: len(section) for name, section in sections.items()},
         inputs=inputs,
         outputs=outputs,
+        weights=weights,
+        blob=blob,
     )
+
+
+def _weights(sections: Mapping[str, memoryview]) -> dict[str, Any]:
+    """u32 version, u32 reserved, u64 size, SHA-256, and the key."""
+    section = sections.get("weights")
+    if section is None:
+        return {}
+    version, _, size, digest = struct.unpack_from("<IIQ32s", section)
+    if version != 1:
+        raise payload.PayloadError(f"section weights has version {version}; this reads version 1")
+    key = bytes(section[48:]).decode("ascii", errors="backslashreplace")
+    return {"key": key, "size": size, "sha256": digest.hex()}
+
+
+def _blob(sections: Mapping[str, memoryview]) -> dict[str, int]:
+    """u32 version, u32 reserved, u64 offset in the weights, u64 size."""
+    section = sections.get("blob")
+    if section is None:
+        return {}
+    _, _, offset, size = struct.unpack_from("<IIQQ", section)
+    return {"offset": offset, "size": size}
 
 
 def _interface(section: bytes) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Inputs and outputs from an `io` section; none where there is no such section.
 
-    u32 version, inputs, outputs; then for each value u32 dtype, rank, flags, reserved, and for
-    each dimension i64 lowest and highest size.
+    u32 version, inputs, outputs; then for each value u32 dtype, rank, flags, source, for each
+    dimension i64 lowest and highest size, and for each dimension u32 its place in the dim order.
     """
     if not section:
         return [], []
     version, inputs, outputs = struct.unpack_from("<III", section)
-    if version != 1:
-        raise payload.PayloadError(f"section io has version {version}; this reads version 1")
+    if version != 2:
+        raise payload.PayloadError(f"section io has version {version}; this reads version 2")
     values, at = [], 12
     for _ in range(inputs + outputs):
-        dtype, rank, _, _ = struct.unpack_from("<IIII", section, at)
+        dtype, rank, flags, source = struct.unpack_from("<IIII", section, at)
         bounds = [struct.unpack_from("<qq", section, at + 16 * (1 + d)) for d in range(rank)]
         at += 16 * (1 + rank)
-        values.append({"dtype": _DTYPES.get(dtype, f"dtype {dtype}"), "bounds": bounds})
+        order = list(struct.unpack_from(f"<{rank}I", section, at))
+        at += 4 * rank
+        value = {"dtype": _DTYPES.get(dtype, f"dtype {dtype}"), "bounds": bounds}
+        value["dim_order"] = order
+        if flags & _PASSTHROUGH:
+            value["is_input"] = source
+        if flags & _DUPLICATE:
+            value["equals_output"] = source
+        values.append(value)
     return values[:inputs], values[inputs:]
 
 
@@ -131,14 +206,14 @@ def _operators(path: Path) -> dict[str, Counter[str]]:
     return found
 
 
-def describe(path: Path) -> dict[str, Any]:
+def describe(path: Path, data: Path | None = None) -> dict[str, Any]:
     """The file as plain data, for `--json` and for the tables.
 
     Raises ExecutionError when ExecuTorch cannot load it.
     """
     from backend_common import load
 
-    with load(path) as program:
+    with load(path, data=data) as program:
         operators = _operators(path)
         methods = []
         for name in program.methods:
@@ -156,7 +231,7 @@ def describe(path: Path) -> dict[str, Any]:
         "file": str(path),
         "bytes": path.stat().st_size,
         "methods": methods,
-        "payloads": [asdict(info) for info in payloads(path)],
+        "payloads": [asdict(info) for info in payloads(path, data)],
     }
 
 
