@@ -27,9 +27,11 @@ from backend_common.diagnostics import Diagnostics, source_line
 from backend_common.errors import LoweringError
 from backend_common.kernels import registered_kernels
 from backend_common.methods import Model, export_methods
+from backend_common.mutations import settle_mutations
 from backend_common.operators import operator_name
 from backend_common.options import option_error
 from backend_common.report import Row
+from backend_common.sizes import settle_sizes
 from backend_common.stages import stage
 
 # A page: a delegate's data can then be used, and given back, in place.
@@ -125,6 +127,8 @@ def _lower(
     checked_options = chosen.parse_options(options)
     say("export")
     exported = export_methods(model, example_inputs, kwargs, dynamic_shapes, strict)
+    for program in exported.values():
+        settle_sizes(program)
     programs: Mapping[str, ExportedProgram] = exported
     decomposed: set[decompositions.Operator] = set()
     while True:
@@ -201,6 +205,7 @@ def _to_edge(
     for program in edge._edge_programs.values():
         _flatten_signature(program)
         _keep_initial_values(program)
+        settle_mutations(program)
     return edge
 
 

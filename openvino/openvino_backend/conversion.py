@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from backend_common.sizes import UNBOUNDED, bounds
 from torch import fx
-from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 # OpenVINO's own names, so that importing this module does not import OpenVINO.
 ELEMENT_TYPES = {
@@ -21,8 +21,6 @@ ELEMENT_TYPES = {
     torch.uint8: "u8",
     torch.bool: "boolean",
 }
-
-UNBOUNDED = -1
 
 
 class ConversionError(Exception):
@@ -60,22 +58,6 @@ def dim_order(tensor: torch.Tensor) -> tuple[int, ...]:
         if rank == order and not tensor.is_contiguous() and tensor.is_contiguous(memory_format=last):
             return (0, *range(2, rank), 1)
     return tuple(range(rank))
-
-
-def bounds(size: int | torch.SymInt) -> tuple[int, int]:
-    if not isinstance(size, torch.SymInt):
-        return size, size
-    expression = size.node.expr
-    ranges = size.node.shape_env.var_to_range
-    known = {
-        symbol: ranges.get(symbol, ValueRanges.unknown_int()) for symbol in expression.free_symbols
-    }
-    found = bound_sympy(expression, known)
-    # Infinities are no sympy integers.
-    low = max(0, int(found.lower)) if getattr(found.lower, "is_Integer", False) else 0
-    high = int(found.upper) if getattr(found.upper, "is_Integer", False) else UNBOUNDED
-    # torch.export writes "no upper bound" as a number near sys.maxsize.
-    return low, (high if 0 <= high < 2**31 else UNBOUNDED)
 
 
 @dataclass(frozen=True)

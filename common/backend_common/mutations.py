@@ -1,0 +1,59 @@
+"""What a method writes to: its buffers, and inputs of the caller."""
+
+import dataclasses
+
+from executorch.exir.dialects._ops import ops as exir_ops
+from torch import fx
+from torch.export import ExportedProgram
+from torch.export.graph_signature import OutputKind
+
+_clone = exir_ops.edge.dim_order_ops._clone_dim_order.default
+
+_WRITES = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
+
+
+def settle_mutations(program: ExportedProgram) -> None:
+    """
+    Given:  a program that ends with `a = b; b = a; return a`, all of it at once
+    Result: `old_b = clone(b); old_a = clone(a); a = old_b; b = old_a; return old_a`
+
+    ExecuTorch writes one after the other, so what is read must not be what is written. It also
+    counts what is written to an input among the results, and nothing that is written to a
+    buffer: both are of one kind here.
+    """
+    signature = program.graph_signature
+    output = program.graph.output_node()
+    results = list(output.args[0])  # type: ignore[arg-type]
+    placeholders = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
+    owners = {
+        target: placeholders[name]
+        for name, target in {
+            **signature.inputs_to_buffers,
+            **{str(name): str(name) for name in signature.user_inputs},
+        }.items()
+        if name in placeholders
+    }
+    written = {
+        owners[str(spec.target)]: results[index]
+        for index, spec in enumerate(signature.output_specs)
+        if spec.kind in _WRITES and results[index] is not owners[str(spec.target)]
+    }
+    copies: dict[fx.Node, fx.Node] = {}
+    for index, (spec, value) in enumerate(zip(signature.output_specs, results, strict=True)):
+        own = spec.kind in _WRITES and owners[str(spec.target)]
+        if isinstance(value, fx.Node) and value in written and value is not own:
+            if value not in copies:
+                copies[value] = _copy_before(output, value)
+            results[index] = copies[value]
+            spec.arg = dataclasses.replace(spec.arg, name=copies[value].name)  # type: ignore[type-var]
+        if spec.kind is OutputKind.USER_INPUT_MUTATION:
+            spec.kind = OutputKind.BUFFER_MUTATION
+    output.args = (tuple(results),)
+    program.graph_module.recompile()
+
+
+def _copy_before(output: fx.Node, value: fx.Node) -> fx.Node:
+    with output.graph.inserting_before(output):
+        copy = output.graph.call_function(_clone, (value,))
+    copy.meta = {key: value.meta[key] for key in ("val", "tensor_meta") if key in value.meta}
+    return copy
