@@ -46,9 +46,9 @@ def lower(model: Model, backend: str) -> tuple[lowering.Lowered, float]:
     """The lowered program, and the tolerance that its dtypes ask for."""
     if model.methods is None:
         module, inputs = model.make()
-        exported = export_methods(module, inputs, None, model.dynamic_shapes, strict=False)
+        exported = export_methods(module, inputs, None, model.dynamic_shapes, model.strict)
     else:
-        exported = export_methods(model.methods(), None, None, None, strict=False)
+        exported = export_methods(model.methods(), None, None, None, model.strict)
     tolerance = max(harness.tolerance_of(method) for method in exported.values())
     return lowering.lower(exported, backend=backend), tolerance
 

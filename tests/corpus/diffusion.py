@@ -94,10 +94,10 @@ def autoencoder_kl() -> tuple[nn.Module, Inputs]:
     return Called(vae, "sample", "sample"), (noise(1, 3, 16, 16),)
 
 
-@model("a video's frames: 3-d convolutions")
-def autoencoder_wan() -> tuple[nn.Module, Inputs]:
+@model("a video's frames: convolutions over space, then over time")
+def autoencoder_temporal() -> tuple[nn.Module, Inputs]:
     vae = diffusers.AutoencoderKLTemporalDecoder(
-        block_out_channels=(8, 16),
+        block_out_channels=(32, 32),
         down_block_types=("DownEncoderBlock2D",) * 2,
         latent_channels=4,
         sample_size=16,

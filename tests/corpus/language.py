@@ -165,9 +165,9 @@ def modernbert() -> tuple[nn.Module, Inputs]:
 def deberta() -> tuple[nn.Module, Inputs]:
     settings = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_buckets": 8}
     config = transformers.DebertaV2Config(**ENCODER, **settings, max_relative_positions=16)
-    return Called(
-        transformers.DebertaV2Model(config), "input_ids", "last_hidden_state"
-    ), (tokens(2, 12),)
+    return Called(transformers.DebertaV2Model(config), "input_ids", "last_hidden_state"), (
+        tokens(2, 12),
+    )
 
 
 @model("a Fourier transform in place of attention")
@@ -255,8 +255,13 @@ def lfm2() -> tuple[nn.Module, Inputs]:
 @model("several images' tokens read by learned queries (cross attention)")
 def perceiver() -> tuple[nn.Module, Inputs]:
     config = transformers.PerceiverConfig(
-        num_latents=8, d_latents=32, d_model=24, num_blocks=1, num_self_attends_per_block=2,
-        num_self_attention_heads=4, num_cross_attention_heads=4,
+        num_latents=8,
+        d_latents=32,
+        d_model=24,
+        num_blocks=1,
+        num_self_attends_per_block=2,
+        num_self_attention_heads=4,
+        num_cross_attention_heads=4,
     )
     perceiver = transformers.PerceiverModel(config)
     return Called(perceiver, "inputs", "last_hidden_state"), (noise(1, 20, 24),)

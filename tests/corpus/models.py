@@ -4,5 +4,13 @@ from corpus import diffusion, language, policies, sound, stateful, vision, volum
 from corpus.registry import MODELS, Model
 
 __all__ = [
-    "MODELS", "Model", "diffusion", "language", "policies", "sound", "stateful", "vision", "volumes",
+    "MODELS",
+    "Model",
+    "diffusion",
+    "language",
+    "policies",
+    "sound",
+    "stateful",
+    "vision",
+    "volumes",
 ]

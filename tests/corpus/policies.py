@@ -12,6 +12,7 @@ from torch.export import Dim
 
 from corpus.registry import Inputs, model, noise, tokens
 
+
 @model("the policy of examples/act_policy.py: cameras and joints to a chunk of actions", quick=True)
 def act() -> tuple[nn.Module, Inputs]:
     return act_policy.make()
@@ -137,9 +138,7 @@ class GemmaLayer(nn.Module):
     def forward(self, x: Tensor, positions: Tensor, mask: Tensor) -> Tensor:
         x = x + self.attention(self.before(x), positions, mask)
         y = self.after(x)
-        return cast(
-            Tensor, x + self.down(F.gelu(self.gate(y), approximate="tanh") * self.up(y))
-        )
+        return cast(Tensor, x + self.down(F.gelu(self.gate(y), approximate="tanh") * self.up(y)))
 
 
 class VisionLanguageAction(nn.Module):
@@ -153,8 +152,13 @@ class VisionLanguageAction(nn.Module):
     def __init__(self, joints: int, width: int = 32) -> None:
         super().__init__()
         config = transformers.SiglipVisionConfig(
-            hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-            image_size=32, patch_size=8, vision_use_head=False,
+            hidden_size=32,
+            intermediate_size=64,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            image_size=32,
+            patch_size=8,
+            vision_use_head=False,
         )
         self.vision = transformers.SiglipVisionModel(config)
         self.project = nn.Linear(32, width)
@@ -184,7 +188,9 @@ class VisionLanguageAction(nn.Module):
         )
         # Blocks: 0 for the prefix, 1 for the actions; a token sees its own block and those before.
         prefix = seen.shape[1] + prompt.shape[1]
-        block = torch.cat([torch.zeros(prefix, dtype=torch.int64), torch.ones(steps, dtype=torch.int64)])
+        block = torch.cat(
+            [torch.zeros(prefix, dtype=torch.int64), torch.ones(steps, dtype=torch.int64)]
+        )
         visible = block[None, :] <= block[:, None]
         mask = visible[None] & valid[:, None, :] & valid[:, :, None]
         # Padding sees itself, so that no row of the attention is empty.

@@ -31,6 +31,7 @@ class Model:
     also: further inputs for the one loaded program, after the example inputs.
     methods: in place of `make`, the methods of a program with several; they share one module.
     calls: for `methods`, what is called, in order.
+    strict: exported with the strict tracer, which finds buffers behind plain Python objects.
     quick: part of the short form.
     why: what this architecture has that others lack.
     """
@@ -41,6 +42,7 @@ class Model:
     also: tuple[Inputs, ...] = ()
     methods: Callable[[], Mapping[str, Method]] | None = None
     calls: tuple[Call, ...] = ()
+    strict: bool = False
     quick: bool = False
     refusable: frozenset[str] = frozenset()
 

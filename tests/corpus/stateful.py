@@ -15,10 +15,10 @@ from corpus.registry import Call, Inputs, methods, model, noise, spread, tokens
 LENGTH = 16
 
 
-def cached(name: str, **settings: Any) -> nn.Module:
+def cached(name: str, dtype: torch.dtype = torch.float32, **settings: Any) -> nn.Module:
     """A causal model over a static cache: tokens [1, n], positions [n] to logits."""
     config = getattr(transformers, name + "Config")(**{**DECODER, **settings})
-    causal = getattr(transformers, name + "ForCausalLM")(config).eval()
+    causal = getattr(transformers, name + "ForCausalLM")(config).to(dtype).eval()
     causal.generation_config = transformers.GenerationConfig(
         use_cache=True,
         cache_implementation="static",
@@ -45,14 +45,19 @@ def step(position: int, seed: int) -> Inputs:
 STEPS = tuple(step(position, position) for position in range(1, 6))
 
 
-@model("one token a call, keys and values kept in the program", also=STEPS)
+@model("one token a call, keys and values kept in the program", also=STEPS, strict=True)
 def llama_static_cache() -> tuple[nn.Module, Inputs]:
     return cached("Llama"), step(0, 0)
 
 
-@model("the same with norms of queries and keys, in bfloat16", also=STEPS, dtype=torch.bfloat16)
+@model(
+    "the same with norms of queries and keys, in bfloat16",
+    also=STEPS,
+    dtype=torch.bfloat16,
+    strict=True,
+)
 def qwen3_static_cache() -> tuple[nn.Module, Inputs]:
-    return cached("Qwen3", head_dim=16), step(0, 0)
+    return cached("Qwen3", torch.bfloat16, head_dim=16), step(0, 0)
 
 
 GENERATION: tuple[Call, ...] = (
@@ -64,7 +69,9 @@ GENERATION: tuple[Call, ...] = (
 )
 
 
-@methods("a prefill and a decode method over one cache and one set of weights", GENERATION)
+@methods(
+    "a prefill and a decode method over one cache and one set of weights", GENERATION, strict=True
+)
 def llama_prefill_decode() -> Mapping[str, Method]:
     llama = spread(cached("Llama"))
     return {name: Method(llama, inputs) for name, inputs in dict(reversed(GENERATION)).items()}
@@ -126,6 +133,8 @@ class RunningNorm(nn.Module):
         return scaled + self.mix(self.ring.t()[None])[..., 0]
 
 
-@model("running statistics and a ring buffer", also=tuple((noise(2, 6, seed=s),) for s in (1, 2, 3)))
+@model(
+    "running statistics and a ring buffer", also=tuple((noise(2, 6, seed=s),) for s in (1, 2, 3))
+)
 def streaming_norm() -> tuple[nn.Module, Inputs]:
     return RunningNorm(6, 4), (noise(2, 6),)

@@ -1,6 +1,6 @@
 """Writes README.md: what each model is for, how much of it is delegated, whether it is right.
 
-    ./bazelw run //tests/corpus:table
+./bazelw run //tests/corpus:table
 """
 
 import os

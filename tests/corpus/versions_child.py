@@ -1,6 +1,6 @@
 """Runs the programs of a folder on the OpenVINO that PYTHONPATH puts first; a JSON line for each.
 
-    versions_child.py FOLDER
+versions_child.py FOLDER
 """
 
 import importlib.metadata

@@ -127,7 +127,7 @@ def resnet() -> tuple[nn.Module, Inputs]:
 @model("inverted residuals, squeeze and excitation, hard shapes of padding")
 def efficientnet() -> tuple[nn.Module, Inputs]:
     config = transformers.EfficientNetConfig(
-        width_coefficient=0.25, depth_coefficient=0.25, image_size=64, hidden_dim=64
+        width_coefficient=0.25, depth_coefficient=0.25, image_size=64, hidden_dim=320
     )
     efficientnet = transformers.EfficientNetModel(config)
     return Called(efficientnet, "pixel_values", "last_hidden_state"), (noise(1, 3, 64, 64),)
@@ -186,6 +186,7 @@ def sam() -> tuple[nn.Module, Inputs]:
         "window_size": 3,
         "global_attn_indexes": [1],
         "mlp_dim": 64,
+        "num_pos_feats": 8,
     }
     prompt = {"hidden_size": 16, "image_size": 64, "patch_size": 8, "mask_input_channels": 4}
     decoder = {

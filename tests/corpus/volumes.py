@@ -30,7 +30,7 @@ def unetr() -> tuple[nn.Module, Inputs]:
 @model("shifted windows in three dimensions (tensors of rank 8)")
 def swin_unetr() -> tuple[nn.Module, Inputs]:
     swin = nets.SwinUNETR(in_channels=1, out_channels=2, feature_size=12, depths=(1, 1, 1, 1))
-    return swin, (noise(1, 1, 32, 32, 32),)
+    return swin, (noise(1, 1, 64, 32, 32),)
 
 
 @model("instance norms, leaky ReLU, several heads")
@@ -50,7 +50,11 @@ def dynunet() -> tuple[nn.Module, Inputs]:
 @model("dense blocks: features concatenated again and again")
 def densenet() -> tuple[nn.Module, Inputs]:
     densenet = nets.DenseNet(
-        spatial_dims=2, in_channels=1, out_channels=3, init_features=8, growth_rate=4,
+        spatial_dims=2,
+        in_channels=1,
+        out_channels=3,
+        init_features=8,
+        growth_rate=4,
         block_config=(2, 2),
     )
     return densenet, (noise(1, 1, 32, 32),)
