@@ -165,6 +165,22 @@ TEST_F(RealOpenvino, TheSameModelTwiceAndInAnyOrder) {
   EXPECT_EQ(out.data(), (std::vector<float>{1, 4, 9, 16, 25, 36}));
 }
 
+TEST_F(RealOpenvino, FourThreadsOnOneHandleAndOnFour) {
+  for (const char* compile : {"never", "always"}) {
+    const Built built = envelope(loaded());
+    CountedData data(built.data);
+    for (const size_t count : {1, 4}) {
+      std::vector<Handle> handles;
+      for (size_t i = 0; i < count; ++i) {
+        et::FreeableBuffer payload(built.payload.data(), built.payload.size(), nullptr);
+        handles.push_back(init(&payload, &data, {option("compile", compile)}));
+        ASSERT_NE(handles.back(), nullptr) << log();
+      }
+      EXPECT_EQ(wrong_calls(handles, [](float in, float out) { return out == in * in; }), 0);
+    }
+  }
+}
+
 TEST_F(RealOpenvino, ATruncatedBareBlobIsRefusedInOpenvinosWords) {
   for (const size_t size : {size_t{1}, size_t{16}, blob().size() / 2}) {
     TestProgram counted(blob().substr(0, size));

@@ -7,6 +7,7 @@
 #include <executorch/runtime/platform/runtime.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -172,6 +174,30 @@ class DelegateDriver {
         delegate_->execute(context, handle.get(), {values.data(), values.size()});
     log_ = capture.text();
     return error;
+  }
+
+  /// Calls of 4 threads, 10,000 each, that fail or whose result `is_right(in, out)` denies; thread
+  /// t has handle t, modulo their number. Of a model f32 [2, 3] to f32 [2, 3].
+  template <typename Check>
+  int wrong_calls(const std::vector<Handle>& handles, Check is_right) {
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        OwnedTensor<float> in(executorch::aten::ScalarType::Float, {2, 3});
+        OwnedTensor<float> out(executorch::aten::ScalarType::Float, {2, 3});
+        et::BackendExecutionContext context;
+        for (int call = 0; call < 10000; ++call) {
+          std::fill(in.data().begin(), in.data().end(), static_cast<float>(t + call % 7));
+          std::vector<et::EValue*> values = {in.value(), out.value()};
+          const et::Error error = delegate()->execute(context, handles[t % handles.size()].get(),
+                                                      {values.data(), values.size()});
+          if (error != et::Error::Ok || !is_right(in.data()[5], out.data()[5])) ++wrong;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return wrong;
   }
 
   static et::BackendOption option(const char* key, const std::string& text) {
