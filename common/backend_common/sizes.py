@@ -55,7 +55,8 @@ def _settle(program: ExportedProgram, name: str, dimension: int, size: torch.Sym
                 stacklevel=2,
             )
             traced = ValueRanges(traced.lower, limit)
-            asked = ValueRanges(asked.lower, limit)
+            # Dim.AUTO says 2 for what it did not look into.
+            asked = ValueRanges(1 if asked.lower == 2 else asked.lower, limit)
             environment.var_to_range[symbol] = traced
             program.range_constraints[symbol] = asked
         allowed[symbol] = asked
