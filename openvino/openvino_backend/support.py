@@ -55,21 +55,7 @@ def _unusual(node: fx.Node) -> str | None:
             return "there is nothing to compute: a tensor has no elements"
         if tensor.dim() > MAX_RANK:
             return f"rank {tensor.dim()}; the OpenVINO backend takes up to {MAX_RANK}"
-        if not _default_order(tensor):
-            return "the tensor's dimensions are not in their default order (channels last?)"
     return None
-
-
-def _default_order(tensor: torch.Tensor) -> bool:
-    """Whether ExecuTorch will see the dim order 0, 1, 2, ..."""
-    if any(isinstance(stride, torch.SymInt) for stride in tensor.stride()):
-        return tensor.dim() not in (4, 5) or not _channels_last(tensor)
-    return bool(tensor.is_contiguous())
-
-
-def _channels_last(tensor: torch.Tensor) -> bool:
-    order = torch.channels_last if tensor.dim() == 4 else torch.channels_last_3d
-    return tensor.is_contiguous(memory_format=order) and not tensor.is_contiguous()
 
 
 def _short(dtype: torch.dtype) -> str:

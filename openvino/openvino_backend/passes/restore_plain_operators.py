@@ -13,7 +13,8 @@ def restore_plain_operators(graph: fx.Graph) -> None:
     Given:  y = dim_order_ops._to_dim_order_copy(x, dtype=torch.float32, dim_order=[0, 1])
     Result: y = aten._to_copy(x, dtype=torch.float32)
 
-    Only default dim orders get here (support.py), so the order says nothing.
+    Inside OpenVINO a value has no dim order; the delegate's inputs and outputs have, and it
+    packs them.
     """
     for node in graph.nodes:
         name = operators.name_of(node)
