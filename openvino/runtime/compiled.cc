@@ -171,10 +171,12 @@ Error Compiled::create(From from, const Options& options, const Payload& payload
       device_ = narrowed;
       return create(from, options, payload, weights, problem);
     }
+    const std::string names = joined(missing);
     *problem = runtime::format(
-        "there is no device '%s' here, which '%s' asks for; the devices are %s. Choose one with "
-        "the option 'device', or lower again for one",
-        joined(missing).c_str(), device_.c_str(), joined(devices).c_str());
+        "there is no device '%s' here%s; the devices are %s. Choose one with the option 'device', "
+        "or lower again for one",
+        names.c_str(), names == device_ ? "" : (", which '" + device_ + "' asks for").c_str(),
+        joined(devices).c_str());
     return Error::InvalidArgument;
   }
   if (from == From::kIr) {
