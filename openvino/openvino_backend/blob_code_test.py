@@ -58,7 +58,7 @@ def program():
     torch.manual_seed(0)
     module = torch.nn.Linear(1024, 1024).eval()
     x = torch.randn(2, 1024)
-    lowered = lower(module, x)
+    lowered = lower(module, x, options={"precompile": True})
     return module, x, lowered.buffer, sections_of(lowered.buffer)
 
 

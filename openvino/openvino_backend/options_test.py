@@ -45,6 +45,6 @@ def test_a_wrong_value_is_refused_with_what_is_accepted(name, value, accepted):
 
 
 def test_options_survive_the_compile_specs():
-    chosen = options.Options("GPU.1", "fast", False, "latency", 2, 3, "/a folder")
+    chosen = options.Options("GPU.1", "fast", True, "latency", 2, 3, "/a folder")
     assert options.from_compile_specs(chosen.compile_specs()) == chosen
     assert options.from_compile_specs(options.Options().compile_specs()) == options.Options()

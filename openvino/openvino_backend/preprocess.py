@@ -2,6 +2,7 @@
 
 import hashlib
 import struct
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
@@ -52,6 +53,10 @@ _WEIGHTS_VERSION = 1
 _BLOB_VERSION = 1
 
 
+class PrecompileWarning(UserWarning):
+    """OpenVINO wrote a compiled model that computes otherwise when it is read back."""
+
+
 @final
 class OpenvinoBackend(BackendDetails):
     """The class's name is the backend's id in every program."""
@@ -60,7 +65,7 @@ class OpenvinoBackend(BackendDetails):
     def preprocess(
         edge_program: ExportedProgram, compile_specs: list[CompileSpec]
     ) -> PreprocessResult:
-        return _preprocess([("", edge_program, compile_specs)], methods=1)[0]
+        return _preprocess([("", edge_program, compile_specs)])[0]
 
     @classmethod
     def preprocess_multimethod(
@@ -74,14 +79,14 @@ class OpenvinoBackend(BackendDetails):
             for method, programs in edge_programs.items()
             for program, specs in zip(programs, compile_specs[method], strict=True)
         ]
-        results = iter(_preprocess(partitions, methods=len(edge_programs)))
+        results = iter(_preprocess(partitions))
         return {
             method: [next(results) for _ in programs] for method, programs in edge_programs.items()
         }
 
 
 def _preprocess(
-    partitions: list[tuple[str, ExportedProgram, list[CompileSpec]]], methods: int
+    partitions: list[tuple[str, ExportedProgram, list[CompileSpec]]],
 ) -> list[PreprocessResult]:
     weights = Weights()
     parts: list[Part] = []
@@ -92,12 +97,14 @@ def _preprocess(
             module = subgraph.whole(program)
             names = [operators.name_of(node) for node in module.graph.nodes]
             try:
-                parts.append(part(module, chosen, weights, one_method=methods == 1))
+                parts.append(part(module, chosen, weights))
             except ConversionError as error:
                 raise _refusal(method, names, chosen, error) from error
     data = weights.data()
-    key = f"openvino_weights_{hashlib.sha256(data).hexdigest()}"
-    results = [PreprocessResult(each.payload(data, key)) for each in parts]
+    digest = hashlib.sha256(data)
+    key = f"openvino_weights_{digest.hexdigest()}"
+    section = weights_section(len(data), digest.digest(), key) if data else None
+    results = [PreprocessResult(each.payload(section)) for each in parts]
     if data:
         store = NamedDataStore()
         store.add_named_data(key, data, alignment=PAGE)
@@ -143,15 +150,15 @@ class Part:
     xml: bytes
     blob: Blob | None
 
-    def payload(self, weights: bytes, key: str) -> bytes:
+    def payload(self, weights: bytes | None) -> bytes:
         target = {
             "backend": "openvino",
             "device": self.device,
             "openvino": compilation.installed_version(),
         }
         sections = [Section("io", io_section(self.interface)), Section("ir", self.xml)]
-        if weights:
-            sections.append(Section("weights", weights_section(weights, key)))
+        if weights is not None:
+            sections.append(Section("weights", weights))
         if self.blob is not None:
             target |= {"blob_device": self.blob.device, "isa": self.blob.isa}
             place = struct.pack("<IIQQ", _BLOB_VERSION, 0, self.blob.offset, self.blob.size)
@@ -159,32 +166,30 @@ class Part:
         return build([Section("target", target_section(target)), *sections])
 
 
-def part(module: fx.GraphModule, chosen: Options, weights: Weights, *, one_method: bool) -> Part:
+def part(module: fx.GraphModule, chosen: Options, weights: Weights) -> Part:
     inputs, outputs = conversion.values(module)
     model = to_model(module, chosen)
     # Serialized first: it names the nodes, for the compiled model, too.
     written = ir.serialize(model)
     interface = Interface(inputs, outputs, conversion.aliases(model))
-    blob = _blob(model, written, chosen, weights, one_method)
+    blob = _blob(model, written, chosen, weights)
     return Part(chosen.device, interface, written.placed(weights.add).encode(), blob)
 
 
-def _blob(
-    model: Any, written: ir.Ir, chosen: Options, weights: Weights, one_method: bool
-) -> Blob | None:
-    """Compiles the model if a device for it is here, and keeps the result if it is wanted."""
+def _blob(model: Any, written: ir.Ir, chosen: Options, weights: Weights) -> Blob | None:
+    """Compiles the model where a device for it is here, and keeps the result if it is wanted."""
     device = compilation.device_here(chosen.device)
-    if device is None or device != chosen.device:
-        if chosen.precompile is True:
-            raise _no_device(chosen.device)
-        if device is None:
-            return None
+    if chosen.precompile and device != chosen.device:
+        raise _no_device(chosen.device)
+    if device is None:
+        return None
     compiled = compilation.compile_model(model, device)
-    # A compiled model holds weights of its own: methods that share them would no longer.
-    keep = one_method if chosen.precompile is None else chosen.precompile
-    if not keep or device != chosen.device:
+    if not chosen.precompile:
         return None
     blob = compilation.export(compiled)
+    if reason := compilation.difference_after_import(compiled, blob, device):
+        warnings.warn(f"the compiled model is not kept: {reason}", PrecompileWarning, stacklevel=2)
+        return None
     offset, held = weights.add_blob(blob, written.constants())
     code = blob_code.code_section(blob, held)
     return Blob(offset, len(blob), device, compilation.isa(blob), code)
@@ -232,7 +237,6 @@ def _value(value: Value, flags: int, source: int) -> bytes:
     return b"".join(numbers)
 
 
-def weights_section(weights: bytes, key: str) -> bytes:
+def weights_section(size: int, sha256: bytes, key: str) -> bytes:
     """u32 version, u32 reserved, u64 size in bytes, SHA-256, and the named data's key."""
-    head = struct.pack("<IIQ", _WEIGHTS_VERSION, 0, len(weights))
-    return head + hashlib.sha256(weights).digest() + key.encode()
+    return struct.pack("<IIQ", _WEIGHTS_VERSION, 0, size) + sha256 + key.encode()

@@ -71,8 +71,10 @@ def extract(
                 raise ValueError(f"{node.name} is neither an input nor a constant")
             name = f"constant_{len(copies)}"
             if isinstance(value, FakeTensor):
-                # ExecuTorch partitions before it looks at parameters: any value will do.
-                value = torch.zeros(value.shape, dtype=value.dtype)
+                # ExecuTorch partitions before it looks at parameters: any value will do. Those of
+                # floats are not read; integers may be shapes.
+                make = torch.empty if value.dtype.is_floating_point else torch.zeros
+                value = make(value.shape, dtype=value.dtype)
             root.register_buffer(name, value)
             add(node, graph.get_attr(name))
         return copies[node]

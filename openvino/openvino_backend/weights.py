@@ -4,13 +4,13 @@ One store serves all partitions of all methods. Its bytes travel as ExecuTorch's
 what refers to a constant is its offset.
 """
 
-import hashlib
 from collections.abc import Iterable
 
 from openvino_backend import blob_code
 
 PAGE = 4096
 _ALIGNMENT = 64  # a cache line, which the widest vector instruction of a CPU reads
+_PROBE = 64
 
 
 class Weights:
@@ -19,14 +19,16 @@ class Weights:
     def __init__(self) -> None:
         self._pieces: list[bytes | memoryview] = []
         self._size = 0
-        self._offsets: dict[bytes, int] = {}  # by SHA-256
+        # By size and first and last bytes, which tell almost all apart.
+        self._known: dict[tuple[int, bytes, bytes], list[tuple[memoryview, int]]] = {}
 
     def add(self, constant: memoryview) -> int:
         """The offset in bytes of an equal constant, which is added unless it is there."""
-        digest = hashlib.sha256(constant).digest()
-        if digest not in self._offsets:
-            self._offsets[digest] = self._append(constant, _ALIGNMENT)
-        return self._offsets[digest]
+        offset = self._find(constant)
+        if offset is None:
+            offset = self._append(constant, _ALIGNMENT)
+            self._remember(constant, offset)
+        return offset
 
     def add_blob(
         self, blob: bytes, constants: Iterable[memoryview]
@@ -39,9 +41,17 @@ class Weights:
         start = self._append(blob, PAGE)
         view = memoryview(blob)
         for offset, size in held:
-            digest = hashlib.sha256(view[offset : offset + size]).digest()
-            self._offsets.setdefault(digest, start + offset)
+            self._remember(view[offset : offset + size], start + offset)
         return start, held
+
+    def _find(self, constant: memoryview) -> int | None:
+        for known, offset in self._known.get(_brief(constant), ()):
+            if blob_code.equal(known, constant):
+                return offset
+        return None
+
+    def _remember(self, constant: memoryview, offset: int) -> None:
+        self._known.setdefault(_brief(constant), []).append((constant, offset))
 
     def _append(self, data: bytes | memoryview, alignment: int) -> int:
         offset = -(-self._size // alignment) * alignment
@@ -53,3 +63,7 @@ class Weights:
 
     def data(self) -> bytes:
         return b"".join(self._pieces)
+
+
+def _brief(constant: memoryview) -> tuple[int, bytes, bytes]:
+    return len(constant), bytes(constant[:_PROBE]), bytes(constant[-_PROBE:])
