@@ -26,7 +26,7 @@ def sinusoid(time: Tensor, width: int) -> Tensor:
 
 
 class ConditionalBlock(nn.Module):
-    """Two convolutions over time [batch, channels, steps]; the condition scales and shifts (FiLM)."""
+    """Two convolutions over time [batch, channels, steps]; the condition scales and shifts."""
 
     def __init__(self, inputs: int, outputs: int, condition: int) -> None:
         super().__init__()

@@ -127,10 +127,9 @@ def spread(module: nn.Module) -> nn.Module:
         elif isinstance(part, nn.Embedding):
             dense.add(part.weight)
             part.weight.normal_(std=0.5)
-        elif isinstance(part, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
-            if part.running_mean is not None and part.running_var is not None:
-                part.running_mean.normal_(std=0.1)
-                part.running_var.uniform_(0.5, 1.5)
+        elif getattr(part, "running_mean", None) is not None:
+            part.running_mean.normal_(std=0.1)
+            part.running_var.uniform_(0.5, 1.5)
     for parameter in module.parameters():
         if parameter in dense or not parameter.is_floating_point():
             continue

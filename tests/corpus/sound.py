@@ -1,8 +1,5 @@
 """Models of speech and of time series, from transformers."""
 
-from typing import cast
-
-import torch
 import transformers
 from torch import nn
 
@@ -68,40 +65,6 @@ def wav2vec2_bert() -> tuple[nn.Module, Inputs]:
     )
     bert = transformers.Wav2Vec2BertModel(config)
     return Called(bert, "input_features", "last_hidden_state"), (noise(1, 40, 16),)
-
-
-class Spoken(nn.Module):
-    """Codes [batch, codebooks, frames] to samples [batch, 1, length]."""
-
-    def __init__(self, codec: nn.Module) -> None:
-        super().__init__()
-        self.codec = codec
-
-    def forward(self, codes: torch.Tensor) -> torch.Tensor:
-        return cast(torch.Tensor, self.codec.decode(codes).audio_values)
-
-
-@model("a codec's decoder: codebooks, a transformer, transposed convolutions that are trimmed")
-def mimi() -> tuple[nn.Module, Inputs]:
-    config = transformers.MimiConfig(
-        num_filters=4,
-        hidden_size=16,
-        codebook_size=32,
-        codebook_dim=8,
-        vector_quantization_hidden_dimension=8,
-        upsampling_ratios=[4, 2],
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        head_dim=8,
-        intermediate_size=32,
-        num_semantic_quantizers=1,
-        num_quantizers=2,
-        upsample_groups=16,
-        sampling_rate=800,
-        sliding_window=8,
-    )
-    return Spoken(transformers.MimiModel(config)), (tokens(1, 2, 20, high=32),)
 
 
 @model("spectrogram patches")

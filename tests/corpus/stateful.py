@@ -1,4 +1,4 @@
-"""Models that keep a state between calls: key-value caches, several methods over one set of weights."""
+"""Models that keep a state between calls, and programs with several methods."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -57,7 +57,8 @@ def llama_static_cache() -> tuple[nn.Module, Inputs]:
     strict=True,
 )
 def qwen3_static_cache() -> tuple[nn.Module, Inputs]:
-    return cached("Qwen3", torch.bfloat16, head_dim=16), step(0, 0)
+    settings = {"head_dim": 16, "num_hidden_layers": 1}
+    return cached("Qwen3", torch.bfloat16, **settings), step(0, 0)
 
 
 GENERATION: tuple[Call, ...] = (
