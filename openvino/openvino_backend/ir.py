@@ -3,67 +3,87 @@
 The format is OpenVINO's `IR v11`, written by OpenVINO itself; every version since 2025.1 reads it.
 """
 
+import os
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy
+
 from openvino_backend.conversion import ConversionError
 
-# A constant's place in the bytes beside the XML.
+# A constant's layer up to its place in the bytes beside the XML.
 _PLACE = re.compile(
-    r'(<data element_type="\w+" shape="[\d, ]*" offset=")(\d+)(" size=")(\d+)(" ?/>)'
+    r'(<layer id="\d+" name="(?P<name>[^"]*)" type="Const"[^>]*>\s*'
+    r'<data element_type="\w+" shape="[\d, ]*" offset=")\d+" size="(?P<size>\d+)"'
 )
 _CONSTANT = re.compile(r'<layer [^>]*type="Const"')
 
 
 @dataclass(frozen=True)
 class Ir:
-    """xml: whose offsets count in `data`, the constants one after the other."""
+    """xml: whose constants have no place yet. constants: their bytes, by their layer's name."""
 
     xml: str
-    data: memoryview
-
-    def constants(self) -> list[memoryview]:
-        return [self._constant(place) for place in _PLACE.finditer(self.xml)]
+    constants: Mapping[str, memoryview]
 
     def placed(self, place: Callable[[memoryview], int]) -> str:
         """The XML with each constant at the offset that `place` says."""
 
         def moved(match: re.Match[str]) -> str:
-            offset = place(self._constant(match))
-            return f"{match[1]}{offset}{match[3]}{match[4]}{match[5]}"
+            data = self.constants[match["name"]]
+            return f'{match[1]}{place(data)}" size="{len(data)}"'
 
         return _PLACE.sub(moved, self.xml)
 
-    def _constant(self, place: re.Match[str]) -> memoryview:
-        offset, size = int(place[2]), int(place[4])
-        return self.data[offset : offset + size]
-
 
 def serialize(model: Any) -> Ir:
-    """Equal models give equal bytes: names that count in the process are replaced."""
+    """Equal models give equal bytes: names that count in the process are replaced.
+
+    The constants are views of the model's own memory, which the result keeps alive.
+    """
     import openvino
 
-    _name_by_position(model)
-    with tempfile.TemporaryDirectory() as folder:
-        xml, weights = Path(folder, "model.xml"), Path(folder, "model.bin")
-        openvino.serialize(model, xml, weights)
-        ir = Ir(xml.read_text(), memoryview(weights.read_bytes()))
-    places, constants = len(_PLACE.findall(ir.xml)), len(_CONSTANT.findall(ir.xml))
-    if places != constants:
-        raise ConversionError(f"OpenVINO's IR has {constants} constants and {places} places")
-    return ir
-
-
-def _name_by_position(model: Any) -> None:
-    """Given:  `Constant_314`, the 314th node that this process made
-    Result: `Constant_7`, the eighth of this model
-    """
     model.set_friendly_name("partition")
-    for position, node in enumerate(model.get_ordered_ops()):
+    constants = {}
+    for position, node in enumerate(_nodes(model)):
         kind = node.get_type_name()
-        if re.fullmatch(rf"{re.escape(kind)}_\d+", node.get_friendly_name()):
+        if kind == "Constant":
+            node.set_friendly_name(f"Constant_{position}")
+            constants[node.get_friendly_name()] = _bytes_of(node)
+        elif re.fullmatch(rf"{re.escape(kind)}_\d+", node.get_friendly_name()):
             node.set_friendly_name(f"{kind}_{position}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.xml")
+        openvino.serialize(model, path, os.devnull)
+        xml = path.read_text()
+    found = {place["name"] for place in _PLACE.finditer(xml)}
+    if found != set(constants) or len(found) != len(_CONSTANT.findall(xml)):
+        raise ConversionError("OpenVINO wrote other constants into the IR than the model has")
+    return Ir(xml, constants)
+
+
+def _nodes(model: Any) -> Iterator[Any]:
+    """The model's nodes, and those of the bodies in it, in an order that the model alone sets."""
+    for node in model.get_ordered_ops():
+        yield node
+        for body in _bodies(node):
+            yield from _nodes(body)
+
+
+def _bodies(node: Any) -> Iterator[Any]:
+    kind = node.get_type_name()
+    if kind == "If":
+        yield from (node.get_function(index) for index in range(2))
+    elif kind in ("Loop", "TensorIterator"):
+        yield node.get_function()
+
+
+def _bytes_of(constant: Any) -> memoryview:
+    data = constant.data
+    if data.size == 0:
+        return memoryview(b"")
+    return memoryview(numpy.ascontiguousarray(data).reshape(-1).view(numpy.uint8)).cast("B")

@@ -18,7 +18,7 @@ def model():
 
 
 def test_constants_are_the_models(model):
-    found = [bytes(constant) for constant in ir.serialize(model).constants()]
+    found = [bytes(constant) for constant in ir.serialize(model).constants.values()]
     assert numpy.arange(3, dtype=numpy.float32).tobytes() in found
     assert numpy.full((2, 3), 7.0, numpy.float32).tobytes() in found
 
@@ -48,3 +48,24 @@ def test_names_are_counted_in_the_model(model):
     assert "made here" not in first
     opset13.constant(1.0)  # the process counts on
     assert ir.serialize(model.clone()).xml == first
+
+
+def test_bodies_have_constants_of_their_own():
+    import openvino
+    from openvino import opset13
+
+    def body(value):
+        inner = opset13.parameter([2], numpy.float32)
+        added = opset13.add(inner, opset13.constant(numpy.full(2, value, numpy.float32)))
+        return inner, openvino.Model([added], [inner], "body")
+
+    condition, x = opset13.parameter([], numpy.bool_), opset13.parameter([2], numpy.float32)
+    choice = opset13.if_op(condition.output(0))
+    (one, then), (other, otherwise) = body(1.0), body(2.0)
+    choice.set_then_body(then)
+    choice.set_else_body(otherwise)
+    choice.set_input(x.output(0), one, other)
+    result = choice.set_output(then.results[0], otherwise.results[0])
+    written = ir.serialize(openvino.Model([result], [condition, x], "both"))
+    held = {bytes(constant) for constant in written.constants.values()}
+    assert {numpy.full(2, value, numpy.float32).tobytes() for value in (1.0, 2.0)} <= held

@@ -190,7 +190,7 @@ def _blob(model: Any, written: ir.Ir, chosen: Options, weights: Weights) -> Blob
     if reason := compilation.difference_after_import(compiled, blob, device):
         warnings.warn(f"the compiled model is not kept: {reason}", PrecompileWarning, stacklevel=2)
         return None
-    offset, held = weights.add_blob(blob, written.constants())
+    offset, held = weights.add_blob(blob, written.constants.values())
     code = blob_code.code_section(blob, held)
     return Blob(offset, len(blob), device, compilation.isa(blob), code)
 
