@@ -22,6 +22,9 @@ from backend_common import backend as registry
 from backend_common import libraries
 from backend_common.errors import ExecutionError
 
+# Added to a mode, whose number is its place in MODES.
+_RECORD = 0x100
+
 MODES = ("mmap", "mmap-mlock", "mmap-mlock-ignore", "mmap-madvise", "file", "buffer")
 
 _LIBRARY = "libexecutorch_backends_program.so"
@@ -88,7 +91,7 @@ def _executorch_library(name: str) -> Path:
 @functools.cache
 def _runtime() -> ctypes.CDLL:
     """The C library, with the kernels loaded; local to it, so nothing else sees their symbols."""
-    for name in ("libexecutorch.so", *_KERNELS):
+    for name in ("libexecutorch.so", "libexecutorch_etdump.so", *_KERNELS):
         ctypes.CDLL(str(_executorch_library(name)))
     try:
         library = ctypes.CDLL(str(libraries.find(_LIBRARY, __file__)))
@@ -107,6 +110,10 @@ def _runtime() -> ctypes.CDLL:
             (text, text, size, text, ctypes.c_int32, ctypes.POINTER(handle)),
         ),
         "program_set_options": (ctypes.c_int32, (handle, ctypes.POINTER(_Option), size)),
+        "program_etdump": (
+            ctypes.c_int32,
+            (handle, ctypes.POINTER(handle), ctypes.POINTER(size)),
+        ),
         "program_free": (None, (handle,)),
         "program_method_count": (size, (handle,)),
         "program_method_name": (text, (handle, size)),
@@ -288,6 +295,15 @@ class Program:
     def forward(self, *inputs: Any, **kwargs: Any) -> list[Any]:
         return self.method("forward")(*inputs, **kwargs)
 
+    def etdump(self) -> bytes:
+        """What happened since the program was loaded, or since the last call of this, in the
+        format of ExecuTorch's ETDump: events of methods, their operators, and delegates. Empty
+        when nothing did. Raises ExecutionError unless it was loaded with `etdump=True`."""
+        data, size = ctypes.c_void_p(), ctypes.c_size_t()
+        with self._turn:
+            _check(_call("program_etdump")(self._pointer(), ctypes.byref(data), ctypes.byref(size)))
+            return ctypes.string_at(data, size.value) if size.value else b""
+
     def close(self) -> None:
         """Free the program now; its methods raise ExecutionError from then on."""
         with self._turn, self._lock:
@@ -345,6 +361,7 @@ def load(
     data: str | Path | None = None,
     mode: str = "mmap",
     options: Mapping[str, Any] | None = None,
+    etdump: bool = False,
 ) -> Program:
     """Load a program.
 
@@ -355,6 +372,7 @@ def load(
         `file`, segments when they are needed; `buffer`, everything first.
     options: the delegates' runtime options, `{"device": "CPU"}` for every delegate of the
         program or `{"openvino": {"device": "CPU"}}` for one.
+    etdump: record what runs, for `Program.etdump`.
 
     Raises ExecutionError when the source is no program, is truncated, or cannot be read.
     """
@@ -368,7 +386,8 @@ def load(
         path, content, name = None, bytes(source), "the program's bytes"
     _check(
         _call("program_load")(
-            *(path, content, len(content), data_path, MODES.index(mode), ctypes.byref(handle))
+            *(path, content, len(content), data_path),
+            *(MODES.index(mode) + (_RECORD if etdump else 0), ctypes.byref(handle)),
         )
     )
     assert handle.value is not None

@@ -16,6 +16,7 @@ from torch import nn
 
 from backend_common import ExecutionError, load
 from backend_common import program as program_module
+from backend_common.program_events import events
 
 
 def build(module, *inputs, dynamic_shapes=None, kwargs=None):
@@ -82,6 +83,29 @@ def check_add(program):
     x, y = torch.randn(2, 3), torch.randn(2, 3)
     (output,) = program.forward(x, y)
     torch.testing.assert_close(output, x + y)
+
+
+# ---- events ----
+
+
+@pytest.mark.parametrize("mode", ["mmap", "buffer"])
+def test_what_runs_is_recorded_where_it_is_asked_for(path, mode):
+    program = load(path, mode=mode, etdump=True)
+    assert events(program.etdump()) == []
+    for calls in (1, 3):
+        for _ in range(calls):
+            check_add(program)
+        recorded = events(program.etdump())
+        adds = [event for event in recorded if event.name == "native_call_add.out"]
+        assert len(adds) == calls
+        assert all(event.block == "Execute" and event.end > event.start for event in adds)
+        assert sum(event.name == "Method::execute" for event in recorded) == calls
+        assert events(program.etdump()) == []
+
+
+def test_what_is_not_recorded_cannot_be_asked_for(path):
+    with pytest.raises(ExecutionError, match="not loaded to be recorded"):
+        load(path).etdump()
 
 
 # ---- sources and modes ----

@@ -1,5 +1,6 @@
 #include "executorch_backends/common/runtime/program.h"
 
+#include <executorch/devtools/etdump/etdump_flatcc.h>
 #include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/extension/data_loader/file_data_loader.h>
 #include <executorch/extension/data_loader/mmap_data_loader.h>
@@ -244,6 +245,8 @@ struct executorch_backends_program {
   et::LoadBackendOptionsMap options;
   std::vector<std::string> methods;
   std::mutex mutex;
+  executorch::etdump::ETDumpGen* recorder = nullptr;  // the module's, or null
+  std::vector<uint8_t> etdump;                        // the last one that was asked for
   // Last: its delegates use what is above until they are destroyed.
   std::unique_ptr<Module> module;
 
@@ -301,7 +304,7 @@ Error load(const char* path, const void* bytes, size_t byte_count, const char* d
   Error error = Error::Ok;
   std::unique_ptr<et::DataLoader> loader;
   if (path != nullptr) {
-    error = make_loader(path, mode, program, &loader);
+    error = make_loader(path, mode & ~EXECUTORCH_BACKENDS_RECORD, program, &loader);
     if (error != Error::Ok) return error;
   } else {
     program->bytes = allocate_aligned(byte_count);
@@ -317,8 +320,13 @@ Error load(const char* path, const void* bytes, size_t byte_count, const char* d
         take(MmapDataLoader::from(data_path, MmapDataLoader::MlockConfig::NoMlock), &data_loader);
     if (error != Error::Ok) return error;
   }
-  program->module = std::make_unique<Module>(std::move(loader), nullptr, nullptr, nullptr,
-                                             std::move(data_loader));
+  std::unique_ptr<executorch::etdump::ETDumpGen> recorder;
+  if ((mode & EXECUTORCH_BACKENDS_RECORD) != 0) {
+    recorder = std::make_unique<executorch::etdump::ETDumpGen>();
+    program->recorder = recorder.get();
+  }
+  program->module = std::make_unique<Module>(std::move(loader), nullptr, nullptr,
+                                             std::move(recorder), std::move(data_loader));
   error = program->module->load(et::Program::Verification::InternalConsistency);
   if (error != Error::Ok) return error;
   auto names = program->module->method_names();
@@ -469,7 +477,8 @@ int32_t executorch_backends_program_load(const char* path, const void* bytes, si
     const Error error = load(path, bytes, byte_count, data_path, mode, program.get());
     if (error != Error::Ok) {
       const int32_t code = fail(error, "cannot load " + program->name, log);
-      if (mode == EXECUTORCH_BACKENDS_MMAP_MLOCK && path != nullptr) {
+      if ((mode & ~EXECUTORCH_BACKENDS_RECORD) == EXECUTORCH_BACKENDS_MMAP_MLOCK &&
+          path != nullptr) {
         last_error() += mlock_hint(path);
       }
       return code;
@@ -624,6 +633,24 @@ int32_t executorch_backends_method_execute(executorch_backends_program* program,
     auto results = program->module->execute(method, values);
     if (!results.ok()) return fail(results.error(), where, log);
     return collect(*results, outputs, allocate, context);
+  });
+}
+
+int32_t executorch_backends_program_etdump(executorch_backends_program* program, const void** data,
+                                           size_t* size) {
+  return guarded([&] {
+    std::lock_guard<std::mutex> lock(program->mutex);
+    if (program->recorder == nullptr) {
+      return fail(Error::InvalidState, program->name + " was not loaded to be recorded");
+    }
+    const auto result = program->recorder->get_etdump_data();
+    const std::unique_ptr<void, FreeDeleter> owned(result.buf);
+    const auto* bytes = static_cast<const uint8_t*>(result.buf);
+    program->etdump.assign(bytes, bytes + result.size);
+    program->recorder->reset();  // a finished dump takes no more events
+    *data = program->etdump.data();
+    *size = program->etdump.size();
+    return 0;
   });
 }
 

@@ -21,6 +21,9 @@ enum executorch_backends_load_mode {
   EXECUTORCH_BACKENDS_MMAP_MADVISE = 3,       ///< read ahead, not locked
   EXECUTORCH_BACKENDS_FILE = 4,               ///< segments are read when they are needed
   EXECUTORCH_BACKENDS_BUFFER = 5,             ///< the whole file is read first
+
+  /// Added to a mode: runs are recorded for executorch_backends_program_etdump.
+  EXECUTORCH_BACKENDS_RECORD = 0x100,
 };
 
 /// Kinds of value; the numbers are of this ABI, not ExecuTorch's Tag.
@@ -105,6 +108,12 @@ int32_t executorch_backends_method_execute(executorch_backends_program* program,
                                            size_t input_count, executorch_backends_value* outputs,
                                            size_t output_count,
                                            executorch_backends_allocate allocate, void* context);
+
+/// Events since the program was loaded, or since the last call of this, as ExecuTorch's ETDump: of
+/// methods, their operators, and delegates. Valid until the program's next call of this; no bytes
+/// where nothing was recorded. An error unless the program was loaded to be recorded.
+int32_t executorch_backends_program_etdump(executorch_backends_program* program, const void** data,
+                                           size_t* size);
 
 /// What the loaded libraries registered, one name a line: kernels as programs spell them
 /// (`aten::add.out`), and ids of backends. Valid until the thread's next call of it.

@@ -193,6 +193,37 @@ TEST_P(EveryMode, ADelegateCanReadItsPayloadWhenItRuns) {
   EXPECT_EQ(outputs.values[0], kThreeRows.values);
 }
 
+std::string etdump(const Program& program) {
+  const void* data = nullptr;
+  size_t size = 0;
+  EXPECT_EQ(executorch_backends_program_etdump(program.get(), &data, &size), 0) << last_error();
+  return std::string(static_cast<const char*>(data), size);
+}
+
+TEST_P(EveryMode, ARecordedProgramGivesWhatHappenedSinceTheLastTime) {
+  const Program program = load(kDelegated, GetParam() | EXECUTORCH_BACKENDS_RECORD);
+  ASSERT_NE(program, nullptr) << last_error();
+  EXPECT_EQ(etdump(program), "");
+  for (int times : {1, 2}) {
+    Outputs outputs;
+    for (int i = 0; i < times; ++i) {
+      ASSERT_EQ(run(program, "forward", {kThreeRows}, 1, &outputs), 0) << last_error();
+    }
+    const std::string dump = etdump(program);
+    EXPECT_EQ(dump.substr(4 + 4, 4), "ED00");  // after the size and the root
+    EXPECT_NE(dump.find("DELEGATE_CALL"), std::string::npos);
+    EXPECT_EQ(etdump(program), "");
+  }
+}
+
+TEST(Program, OneThatIsNotRecordedSaysSo) {
+  const Program program = load(kPortable);
+  const void* data = nullptr;
+  size_t size = 0;
+  EXPECT_NE(executorch_backends_program_etdump(program.get(), &data, &size), 0);
+  expect_error("was not loaded to be recorded");
+}
+
 TEST_P(EveryMode, AMissingFileIsAnErrorThatNamesIt) {
   EXPECT_EQ(load("nowhere/missing.pte", GetParam()), nullptr);
   expect_error("nowhere/missing.pte");

@@ -3,6 +3,7 @@
 Each bad input is one clear error, and the process goes on: a good program runs after it.
 """
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import backend_common
 import pytest
 import torch
 from backend_common import ExecutionError, payload
+from backend_common.program_events import events
 
 from openvino_backend import runtime
 
@@ -129,14 +131,110 @@ def substitute(key, value):
     return change
 
 
-def test_another_version_is_named_with_ours(two_layers):
+@pytest.fixture(scope="module")
+def precompiled(two_layers):
+    """The program with the model compiled beside its IR."""
+    lowered = backend_common.lower(
+        two_layers.module, two_layers.inputs, backend="openvino", options={"precompile": True}
+    )
+    return dataclasses.replace(two_layers, lowered=lowered)
+
+
+@pytest.fixture
+def of_another_version(precompiled):
+    """(the program as if another version had made it, that version, ours)."""
     import openvino
 
     ours = openvino.__version__.split("-")[0]
     other = ours[:-1] + ("0" if ours[-1] != "0" else "1")
+    return changed(precompiled, substitute("openvino", other)), other, ours
+
+
+def test_a_program_of_another_version_is_compiled_from_its_ir(two_layers, of_another_version):
+    (output,) = run(of_another_version[0], *two_layers.inputs)
+    torch.testing.assert_close(output, two_layers.expected(), rtol=1e-3, atol=1e-3)
+
+
+def test_another_version_is_named_with_ours(two_layers, of_another_version):
+    program, other, ours = of_another_version
     with pytest.raises(ExecutionError, match=other.replace(".", r"\.")) as caught:
-        run(changed(two_layers, substitute("openvino", other)), *two_layers.inputs)
+        backend_common.load(program, options={"compile": "never"}).forward(*two_layers.inputs)
     assert ours in str(caught.value)
+
+
+OPTIONS = [
+    {"compile": "auto"},
+    {"compile": "always"},
+    {"compile": "never"},
+    {"device": "AUTO:CPU"},
+    {"device": "HETERO:CPU"},
+    {"threads": 1, "streams": 1},
+    {"performance_hint": "throughput"},
+    {"performance_hint": "cumulative_throughput", "compile": "always"},
+    {"give_back": True},
+    {"profile": True},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("mode", ["mmap", "file", "buffer"])
+def test_options_change_no_result(precompiled, tmp_path, options, mode):
+    path = tmp_path / "model.pte"
+    precompiled.lowered.save(path)
+    program = backend_common.load(path, mode=mode, options=options)
+    for _ in range(3):
+        (output,) = program.forward(*precompiled.inputs)
+        torch.testing.assert_close(output, precompiled.expected(), rtol=1e-3, atol=1e-3)
+
+
+def test_a_program_without_a_compiled_model_has_nothing_to_run_uncompiled(two_layers):
+    with pytest.raises(ExecutionError, match="lowered without a compiled model"):
+        backend_common.load(two_layers.lowered.buffer, options={"compile": "never"}).forward(
+            *two_layers.inputs
+        )
+
+
+def test_what_is_compiled_at_load_is_kept_in_a_folder(two_layers, tmp_path):
+    options = {"compile": "always", "cache_dir": str(tmp_path / "cache")}
+    for _ in range(2):
+        program = backend_common.load(two_layers.lowered.buffer, options=options)
+        (output,) = program.forward(*two_layers.inputs)
+        torch.testing.assert_close(output, two_layers.expected(), rtol=1e-3, atol=1e-3)
+        program.close()
+    assert list((tmp_path / "cache").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("option", "accepted"),
+    [
+        ({"compile": "maybe"}, "auto .* always .* never"),
+        ({"threads": 0}, "1 or more"),
+        ({"performance_hint": "speed"}, "latency, throughput"),
+        ({"give_back": "yes"}, "true or false"),
+        ({"colour": "red"}, "cache_dir, compile, device"),
+    ],
+    ids=str,
+)
+def test_an_option_that_is_wrong_is_refused_with_what_is_accepted(two_layers, option, accepted):
+    with pytest.raises(ExecutionError, match=accepted):
+        backend_common.load(two_layers.lowered.buffer, options=option).forward(*two_layers.inputs)
+
+
+def test_calls_and_layers_are_events(two_layers):
+    program = backend_common.load(two_layers.lowered.buffer, options={"profile": True}, etdump=True)
+    for _ in range(2):
+        program.forward(*two_layers.inputs)
+    recorded = [event for event in events(program.etdump()) if event.is_delegates]
+    assert sum(event.name == "OpenVINO" for event in recorded) == 2
+    layers = [event.metadata for event in recorded if event.name != "OpenVINO"]
+    assert sum("type=FullyConnected exec=" in metadata for metadata in layers) == 4, layers
+
+
+def test_without_the_option_calls_alone_are_events(two_layers):
+    program = backend_common.load(two_layers.lowered.buffer, etdump=True)
+    program.forward(*two_layers.inputs)
+    recorded = [event.name for event in events(program.etdump()) if event.is_delegates]
+    assert recorded == ["OpenVINO"]
 
 
 def test_an_unknown_device_is_named(two_layers):

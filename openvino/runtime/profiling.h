@@ -18,9 +18,9 @@ class CallProfile {
   explicit CallProfile(executorch::runtime::EventTracer* tracer);
 
   /// Logs the run and, where `request` is not null, an event for each layer that it executed:
-  /// named after the layer, with OpenVINO's time of it, and metadata
-  /// `type=Convolution exec=jit_avx2_f32 cpu_us=12`. OpenVINO does not say when a layer began:
-  /// its events lie one after the other from the call's start.
+  /// named after the layer, with OpenVINO's time of it (the mean of the handle's calls) and
+  /// metadata `type=Convolution exec=jit_avx2_f32 cpu_us=12`. OpenVINO does not say when a layer
+  /// began: its events lie one after the other from the call's start.
   executorch::runtime::Error finish(const std::shared_ptr<const OpenvinoApi>& api,
                                     const ov_infer_request_t* request);
 
