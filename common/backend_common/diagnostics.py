@@ -7,7 +7,7 @@ import importlib.util
 import os
 import re
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, cast
 
@@ -95,10 +95,14 @@ class Rejection:
 
 
 class Diagnostics:
-    """Reasons by node name, for one method."""
+    """Reasons by node name, for one method.
 
-    def __init__(self) -> None:
+    withdrawn: nodes that the backend gave back at an earlier attempt, and why.
+    """
+
+    def __init__(self, withdrawn: Mapping[str, Rejection] | None = None) -> None:
         self._rejections: dict[str, Rejection] = {}
+        self.withdrawn: Mapping[str, Rejection] = dict(withdrawn or {})
 
     def reject(self, node: Any, reason: str, remedy: str = "") -> None:
         """Say why a node is not delegated; the last word on a node counts."""

@@ -18,5 +18,12 @@ class LoweringError(Exception):
         super().__init__("\n".join([summary, *(f"  {row.sentence()}" for row in self.rows)]))
 
 
+class Withdrawal(LoweringError):
+    """A backend gives nodes back that its partitioner had taken; `rows` name them and say why.
+
+    `lower` tries again without them.
+    """
+
+
 class ExecutionError(RuntimeError):
     """A program that could not be loaded or run; the text is the delegate's own."""

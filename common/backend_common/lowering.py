@@ -23,8 +23,8 @@ from torch.utils import _pytree as pytree
 from backend_common import backend as registry
 from backend_common import decompositions
 from backend_common.backend import Backend
-from backend_common.diagnostics import Diagnostics, source_line
-from backend_common.errors import LoweringError
+from backend_common.diagnostics import Diagnostics, Rejection, source_line
+from backend_common.errors import LoweringError, Withdrawal
 from backend_common.kernels import registered_kernels
 from backend_common.methods import Model, export_methods
 from backend_common.mutations import settle_mutations
@@ -131,14 +131,20 @@ def _lower(
         settle_sizes(program)
     programs: Mapping[str, ExportedProgram] = exported
     decomposed: set[decompositions.Operator] = set()
+    withdrawn: dict[str, dict[str, Rejection]] = {name: {} for name in programs}
     while True:
         for transform in chosen.passes(checked_options):
             programs = {
                 name: _transform(transform, name, program) for name, program in programs.items()
             }
         say(f"lower to {chosen.name}")
-        diagnostics = {name: Diagnostics() for name in programs}
-        edge = _to_edge(chosen, checked_options, keep, programs, diagnostics)
+        diagnostics = {name: Diagnostics(withdrawn[name]) for name in programs}
+        try:
+            edge = _to_edge(chosen, checked_options, keep, programs, diagnostics)
+        except Withdrawal as withdrawal:
+            if not _withdraw(withdrawal, withdrawn):
+                raise
+            continue
         # What the backend left, and no kernel computes as eager does, is written with other
         # operators. Rare, and not known before: a backend's choice may depend on anything.
         needed = set[decompositions.Operator]().union(
@@ -147,6 +153,7 @@ def _lower(
         if needed <= decomposed:
             break
         decomposed |= needed
+        withdrawn = {name: {} for name in programs}  # the nodes will be others
         programs = {
             name: _decompose(name, program, decomposed) for name, program in exported.items()
         }
@@ -157,6 +164,14 @@ def _lower(
     with stage("serialize the program"):
         buffer = bytes(executorch.buffer)
         return Lowered(buffer, tuple(rows), _only_data_file(executorch))
+
+
+def _withdraw(withdrawal: Withdrawal, withdrawn: dict[str, dict[str, Rejection]]) -> bool:
+    """Adds the nodes that a backend gave back; False when there is none that is new."""
+    new = [row for row in withdrawal.rows if row.node not in withdrawn[row.method]]
+    for row in new:
+        withdrawn[row.method][row.node] = Rejection(row.reason, row.remedy)
+    return bool(new)
 
 
 def _only_data_file(executorch: ExecutorchProgramManager) -> bytes | None:

@@ -31,7 +31,11 @@ class OpenvinoEntry:
         from openvino_backend.partitioner import OpenvinoPartitioner
 
         chosen = known.parse(options)
-        return [OpenvinoPartitioner(chosen, keep=keep, reject=diagnostics.reject)]
+        return [
+            OpenvinoPartitioner(
+                chosen, keep=keep, withdrawn=diagnostics.withdrawn, reject=diagnostics.reject
+            )
+        ]
 
     def edge_compile_config(self, options: Mapping[str, object]) -> Any | None:
         return None

@@ -1,9 +1,11 @@
 """Which parts of a program OpenVINO computes."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol, final
 
 import torch
+from backend_common.diagnostics import Rejection
 from executorch.exir.backend.backend_details import BackendDetails
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.utils import tag_constant_data
@@ -29,20 +31,28 @@ def _ignore(node: fx.Node, reason: str, remedy: str) -> None:
     pass
 
 
+_NOTHING: Mapping[str, Rejection] = MappingProxyType({})
+
+
 @final
 class OpenvinoPartitioner(Partitioner):
-    """Tags what OpenVINO computes as PyTorch does; the rest stays for other kernels."""
+    """Tags what OpenVINO computes as PyTorch does; the rest stays for other kernels.
+
+    keep: operators that are not to be taken. withdrawn: nodes that could not be compiled.
+    """
 
     def __init__(
         self,
         options: Options | None = None,
         *,
         keep: frozenset[str] = frozenset(),
+        withdrawn: Mapping[str, Rejection] = _NOTHING,
         reject: Reject = _ignore,
     ) -> None:
         super().__init__()
         self._options = options or Options()
         self._keep = frozenset(name.replace("::", ".") for name in keep)
+        self._withdrawn = withdrawn
         self._reject = reject
         self._specification = DelegationSpec(
             preprocess.OpenvinoBackend.__name__, self._options.compile_specs()
@@ -94,6 +104,10 @@ class OpenvinoPartitioner(Partitioner):
             if self._kept(name):
                 found[node] = "it is in `keep`"
                 self._reject(node, found[node], "take it out of `keep`")
+                continue
+            if (given_back := self._withdrawn.get(node.name)) is not None:
+                found[node] = given_back.reason
+                self._reject(node, given_back.reason, given_back.remedy)
                 continue
             source = node.args[0] if name == "getitem" else None
             if isinstance(source, fx.Node):

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import torch
-from backend_common.errors import LoweringError
+from backend_common.diagnostics import source_line
+from backend_common.errors import LoweringError, Withdrawal
 from backend_common.options import option_error
 from backend_common.payload import Section, build
 from backend_common.report import Row
@@ -94,12 +95,10 @@ def _preprocess(
     with unset_fake_temporarily():
         for method, program, specs in partitions:
             chosen = options.from_compile_specs(specs)
-            module = subgraph.whole(program)
-            names = [operators.name_of(node) for node in module.graph.nodes]
             try:
-                parts.append(part(module, chosen, weights))
+                parts.append(part(subgraph.whole(program), chosen, weights))
             except ConversionError as error:
-                raise _refusal(method, names, chosen, error) from error
+                raise _withdrawal(method, program, chosen, error) from error
     data = weights.data()
     digest = hashlib.sha256(data)
     key = f"openvino_weights_{digest.hexdigest()}"
@@ -113,15 +112,43 @@ def _preprocess(
     return results
 
 
-def _refusal(
-    method: str, names: list[str], chosen: Options, error: ConversionError
-) -> LoweringError:
-    """The partitioner has converted it, so this is the device's compiler."""
-    unique = dict.fromkeys(name for name in names if name)
-    summary = f"OpenVINO cannot compile {len(unique)} operators for {chosen.device}: {error}"
-    remedy = "leave an operator to the portable kernels with keep=[its name]"
-    rows = [Row(method, name, "", "", False, "openvino", str(error), remedy) for name in unique]
-    return LoweringError(summary, rows)
+def _withdrawal(
+    method: str, program: ExportedProgram, chosen: Options, error: ConversionError
+) -> Withdrawal:
+    """The partitioner has converted it, so this is the device's compiler.
+
+    Names the operators that cannot be compiled alone; all of them, when each can.
+    """
+    nodes = [node for node in program.graph.nodes if operators.name_of(node)]
+    guilty = {
+        node: reason
+        for node in nodes
+        if operators.name_of(node) != "getitem" and (reason := _objection(program, node, chosen))
+    }
+    blamed = guilty or dict.fromkeys(nodes, str(error))
+    rows = [
+        Row(
+            *(method, operators.name_of(node), node.name, source_line(node), False, "openvino"),
+            reason=f"OpenVINO cannot compile it: {reason}",
+            remedy=f"leave it to the portable kernels with keep=['{operators.name_of(node)}']",
+        )
+        for node, reason in blamed.items()
+    ]
+    return Withdrawal(f"OpenVINO cannot compile {len(rows)} operators for {chosen.device}:", rows)
+
+
+def _objection(program: ExportedProgram, node: fx.Node, chosen: Options) -> str:
+    """Why a node cannot be compiled alone; "" when it can."""
+    items = [user for user in node.users if operators.name_of(user) == "getitem"]
+    nodes = [node, *items]
+    inputs = subgraph.inputs_of(program, nodes)
+    try:
+        model = to_model(subgraph.extract(program, nodes, inputs, items or [node]), chosen)
+        if device := compilation.device_here(chosen.device):
+            compilation.compile_model(model, device)
+    except ConversionError as error:
+        return str(error)
+    return ""
 
 
 def to_model(module: fx.GraphModule, chosen: Options) -> Any:
