@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from torch import fx
 from torch.export import ExportedProgram
+from torch.utils import _pytree as pytree
 
 from backend_common.graph import graph_modules
 
@@ -175,6 +176,7 @@ def _three(value: Any) -> list[int]:
 class Decomposition:
     """function: takes the operator's arguments; NotImplemented leaves them to the operator.
     wrong: on which nodes the kernel, if there is one, does not compute what eager does.
+        All get their operands in the default order of dimensions where that matters.
     kernel: its name as programs spell it; without it every node needs the decomposition.
     composites: operators that become this one only when they are decomposed themselves.
     """
@@ -183,6 +185,10 @@ class Decomposition:
     kernel: str
     wrong: Callable[[fx.Node], bool] = lambda node: False
     composites: tuple[Operator, ...] = ()
+
+
+def _nothing(*args: Any, **kwargs: Any) -> Any:
+    return NotImplemented
 
 
 DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
@@ -210,6 +216,9 @@ DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
         "aten::sort.values_stable",
         composites=(aten.argsort.stable,),
     ),
+    aten.constant_pad_nd.default: Decomposition(
+        _nothing, "aten::constant_pad_nd.out", composites=(aten.pad.default,)
+    ),
     aten.sign.default: Decomposition(sign, "aten::sign.out", _of_floats),
     aten.max_pool3d_with_indices.default: Decomposition(
         max_pool3d_with_indices,
@@ -217,6 +226,72 @@ DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
         composites=(aten.max_pool3d.default,),
     ),
 }
+
+
+# They take any order: the first two are what changes it.
+_ANY_ORDER = ("dim_order_ops", "aten.convolution", "aten.clone", "aten._to_copy", "aten.empty")
+
+
+def _meets_orders(operator: Operator, node: fx.Node) -> bool:
+    """Whether kernels see tensors whose dimensions are not in one and the default order.
+
+    Kernels of elementwise operators take one other order; the others refuse it at run, or, as
+    constant_pad_nd, ignore it.
+    """
+    if str(operator).startswith(_ANY_ORDER):
+        return False
+    values = (*(operand.meta.get("val") for operand in node.all_input_nodes), node.meta.get("val"))
+    orders = {order_of(leaf) for leaf in pytree.tree_leaves(values) if _is_plain(leaf)}
+    if torch.Tag.pointwise in operator.tags and len(orders) == 1:
+        return False
+    return any(order != tuple(range(len(order))) for order in orders)
+
+
+def _original(operator: Operator) -> Operator:
+    """The Edge dialect's copying operator as programs spell it before: `view` for `view_copy`."""
+    name = operator._schema.name.removeprefix("aten::")
+    packet = getattr(aten, name.removesuffix("_copy"), None)
+    return cast(Operator, getattr(packet, operator._overloadname, operator))
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, torch.Tensor) and value.layout is torch.strided
+
+
+def order_of(tensor: torch.Tensor) -> tuple[int, ...]:
+    """Which dimension is which in memory; sizes that are not known do not change it."""
+    if not any(isinstance(number, torch.SymInt) for number in (*tensor.shape, *tensor.stride())):
+        return tuple(tensor.dim_order())
+    rank = tensor.dim()
+    for last, wanted in ((torch.channels_last, 4), (torch.channels_last_3d, 5)):
+        if rank == wanted and not tensor.is_contiguous() and tensor.is_contiguous(memory_format=last):
+            return (0, *range(2, rank), 1)
+    return tuple(range(rank))
+
+
+def _in_default_order(operator: Operator, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Given:  operator(x) with x channels-last, say
+    Result: function(x.contiguous()), or the operator itself of it
+    """
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, tree = pytree.tree_flatten((args, kwargs))
+        ordered = [_ordered(leaf) if _is_plain(leaf) else leaf for leaf in leaves]
+        new_args, new_kwargs = pytree.tree_unflatten(ordered, tree)
+        result = function(*new_args, **new_kwargs)
+        if result is not NotImplemented:
+            return result
+        if all(new is old for new, old in zip(ordered, leaves, strict=True)):
+            return NotImplemented
+        return operator(*new_args, **new_kwargs)
+
+    return wrapped
+
+
+def _ordered(tensor: torch.Tensor) -> torch.Tensor:
+    if order_of(tensor) == tuple(range(tensor.dim())):
+        return tensor
+    return tensor.clone(memory_format=torch.contiguous_format)
 
 
 def needed(program: ExportedProgram, kernels: Collection[str]) -> set[Operator]:
@@ -230,6 +305,8 @@ def needed(program: ExportedProgram, kernels: Collection[str]) -> set[Operator]:
                 decomposition.kernel not in kernels or decomposition.wrong(node)
             ):
                 found.add(target)
+            elif isinstance(target, Operator) and _meets_orders(target, node):
+                found.add(_original(target))
     return found
 
 
@@ -238,7 +315,9 @@ def decompose(program: ExportedProgram, operators: Collection[Operator]) -> Expo
     defaults = torch.export.default_decompositions()
     table: dict[Any, Callable[..., Any]] = {}
     for operator in operators:
-        decomposition = DECOMPOSITIONS[operator]
-        table[operator] = decomposition.function
-        table |= {composite: defaults[composite] for composite in decomposition.composites}
+        decomposition = DECOMPOSITIONS.get(operator)
+        function = decomposition.function if decomposition else _nothing
+        table[operator] = _in_default_order(operator, function)
+        if decomposition is not None:
+            table |= {composite: defaults[composite] for composite in decomposition.composites}
     return program.run_decompositions(table)

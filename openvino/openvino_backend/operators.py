@@ -34,6 +34,7 @@ CASTS = frozenset({"aten._to_copy.default", "dim_order_ops._to_dim_order_copy.de
 MOVES = frozenset(
     {
         "aten.alias_copy.default",
+        "aten.as_strided_copy.default",
         "aten.cat.default",
         "aten.clone.default",
         "aten.constant_pad_nd.default",
@@ -42,7 +43,9 @@ MOVES = frozenset(
         "aten.flip.default",
         "aten.permute_copy.default",
         "aten.pixel_shuffle.default",
+        "aten.pixel_unshuffle.default",
         "aten.repeat.default",
+        "aten.roll.default",
         "aten.select_copy.int",
         "aten.slice_copy.Tensor",
         "aten.split_with_sizes_copy.default",
@@ -51,6 +54,8 @@ MOVES = frozenset(
         "aten.stack.default",
         "aten.t_copy.default",
         "aten.transpose_copy.int",
+        "aten.tril.default",
+        "aten.triu.default",
         "aten.unbind_copy.int",
         "aten.unsqueeze_copy.default",
         "aten.view_copy.default",

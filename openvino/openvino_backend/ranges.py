@@ -52,6 +52,9 @@ class Ranges:
         value = node.meta.get("val")
         if isinstance(value, (int, torch.SymInt)):
             return _size_range(value)
+        name = operators.name_of(node)
+        if isinstance(value, (tuple, list)) and name in operators.MOVES:
+            return _operands(self, node)
         if not isinstance(value, torch.Tensor) or value.dtype.is_floating_point:
             return None
         if value.dtype.is_complex:
@@ -59,7 +62,7 @@ class Ranges:
         constant = subgraph.constant_of(self._program, node)
         if constant is not None:
             return _extent(constant)
-        rule = _RULES.get(operators.name_of(node))
+        rule = _RULES.get(name)
         found = rule(self, node) if rule else None
         if value.dtype == torch.int64:
             return found
@@ -134,20 +137,125 @@ def _combine(ranges: Ranges, node: fx.Node, combine: Callable[[int, int], int]) 
     return min(corners), max(corners)
 
 
+def _of_pad_or_zero(ranges: Ranges, node: fx.Node) -> Range | None:
+    return _union(ranges.of(node.args[0]), (0, 0))
+
+
+def _of_total(ranges: Ranges, node: fx.Node) -> Range | None:
+    """A sum of at most as many values as the reduced dimensions have elements."""
+    found = ranges.of(node.args[0])
+    value = node.args[0].meta["val"] if isinstance(node.args[0], fx.Node) else None
+    if found is None or value is None:
+        return None
+    dims = node.args[1] if len(node.args) > 1 else None
+    dims = [dims] if isinstance(dims, int) else dims or range(value.dim())
+    count = 1
+    for dim in dims if value.dim() else ():
+        size = _size_range(value.shape[dim])
+        if size is None:
+            return None
+        count *= max(1, size[1])
+    low, high = found
+    return min(low, low * count), max(high, high * count)
+
+
+def _of_bits(ranges: Ranges, node: fx.Node) -> Range | None:
+    """As many bits as the operands have; none below zero where no operand is."""
+    found = _union(*(ranges.of(operand) for operand in node.args))
+    if found is None:
+        return None
+    bits = max(low.bit_length() for low in found)
+    return (0 if found[0] >= 0 and len(node.args) > 1 else -(2**bits)), 2**bits - 1
+
+
+def _of_abs(ranges: Ranges, node: fx.Node) -> Range | None:
+    found = ranges.of(node.args[0])
+    return None if found is None else (0, max(abs(found[0]), abs(found[1])))
+
+
+def _of_neg(ranges: Ranges, node: fx.Node) -> Range | None:
+    found = ranges.of(node.args[0])
+    return None if found is None else (-found[1], -found[0])
+
+
+def _of_clamp(ranges: Ranges, node: fx.Node) -> Range | None:
+    """Known where both bounds are, whatever is clamped."""
+    bounds = dict(zip(("min", "max"), node.args[1:], strict=False)) | node.kwargs
+    low, high = (ranges.of(bounds.get(name)) for name in ("min", "max"))
+    if low is not None and high is not None:
+        return min(low[0], high[0]), max(low[1], high[1])
+    found = ranges.of(node.args[0])
+    if found is None:
+        return None
+    return _union(found, *(bound for bound in (low, high) if bound is not None))
+
+
+def _of_place(ranges: Ranges, node: fx.Node) -> Range | None:
+    """An index into what is searched."""
+    value = node.args[0].meta["val"] if isinstance(node.args[0], fx.Node) else None
+    sizes = [_size_range(size) for size in value.shape] if value is not None else []
+    count = 1
+    for size in sizes:
+        if size is None:
+            return None
+        count *= max(1, size[1])
+    return 0, count - 1
+
+
+def _of_item(ranges: Ranges, node: fx.Node) -> Range | None:
+    source = node.args[0]
+    if isinstance(source, fx.Node) and operators.name_of(source) in ("aten.max.dim", "aten.min.dim"):
+        return ranges.of(source.args[0]) if node.args[1] == 0 else _of_place(ranges, source)
+    return ranges.of(source)
+
+
+def _of_remainder(ranges: Ranges, node: fx.Node) -> Range | None:
+    divisor = ranges.of(node.args[1])
+    if divisor is None or divisor[0] <= 0:
+        return None
+    return 0, divisor[1] - 1
+
+
 _ARITHMETIC: dict[str, Callable[[Ranges, fx.Node], Range | None]] = {
     "aten.add.Tensor": lambda r, n: _combine(r, n, lambda a, b: a + b),
     "aten.sub.Tensor": lambda r, n: _combine(r, n, lambda a, b: a - b),
     "aten.mul.Tensor": lambda r, n: _combine(r, n, lambda a, b: a * b),
+    "aten.abs.default": _of_abs,
+    "aten.neg.default": _of_neg,
+    "aten.sum.dim_IntList": _of_total,
+    "aten.cumsum.default": _of_total,
 }
 
 _RULES: dict[str, Callable[[Ranges, fx.Node], Range | None]] = {
-    **dict.fromkeys(operators.MOVES - {"aten.constant_pad_nd.default"}, _operands),
+    **dict.fromkeys(operators.MOVES - {"aten.constant_pad_nd.default", "getitem"}, _operands),
     **dict.fromkeys(operators.CASTS, _operands),
+    "getitem": _of_item,
     "aten.constant_pad_nd.default": _of_pad,
     "aten.full.default": _of_full,
     "aten.full_like.default": _of_full,
     "aten.scalar_tensor.default": _of_scalar,
     "aten.arange.start_step": _of_arange,
     "aten.where.self": _of_where,
+    "aten.tril.default": _of_pad_or_zero,
+    "aten.triu.default": _of_pad_or_zero,
+    **dict.fromkeys(
+        (
+            f"aten.{name}.default"
+            for name in ("amax", "amin", "max", "min", "relu", "maximum", "minimum")
+        ),
+        _operands,
+    ),
+    **dict.fromkeys((f"aten.bitwise_{name}.Tensor" for name in ("and", "or", "xor")), _of_bits),
+    "aten.bitwise_not.default": _of_bits,
+    "aten.clamp.default": _of_clamp,
+    "aten.clamp.Tensor": _of_clamp,
+    "aten.argmax.default": _of_place,
+    "aten.argmin.default": _of_place,
+    "aten.remainder.Scalar": _of_remainder,
+    "aten.remainder.Tensor": _of_remainder,
+    "aten.index.Tensor": lambda r, n: r.of(n.args[0]),
+    "aten.index_select.default": lambda r, n: r.of(n.args[0]),
+    "aten.gather.default": lambda r, n: r.of(n.args[0]),
+    "aten.embedding.default": lambda r, n: r.of(n.args[0]),
     **_ARITHMETIC,
 }

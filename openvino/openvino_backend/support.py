@@ -90,6 +90,10 @@ def _operands(node: fx.Node, ranges: Ranges, but: Sequence[object] = ()) -> str 
 
 
 def _move(node: fx.Node, ranges: Ranges) -> str | None:
+    if operators.name_of(node) == "aten.as_strided_copy.default":
+        value = cast(fx.Node, node.args[0]).meta["val"]
+        if not value.is_contiguous():
+            return "of a tensor whose dimensions are not in their default order"
     return _operands(node, ranges)
 
 
@@ -136,6 +140,8 @@ def _binary(node: fx.Node, ranges: Ranges) -> str | None:
 def _divide(node: fx.Node, ranges: Ranges) -> str | None:
     if _dtype(node) not in FLOATS:
         return "integer division"
+    if node.kwargs.get("rounding_mode") == "floor":
+        return "OpenVINO's floor division rounds otherwise"
     return _operands(node, ranges)
 
 
@@ -143,10 +149,35 @@ def _compare(node: fx.Node, ranges: Ranges) -> str | None:
     return _operands(node, ranges)
 
 
-def _booleans(node: fx.Node, ranges: Ranges) -> str | None:
-    if any(tensor.dtype != torch.bool for tensor in _values(node)):
-        return "the OpenVINO backend computes this for bool only"
+def _logical(node: fx.Node, ranges: Ranges) -> str | None:
+    return _operands(node, ranges)
+
+
+def _bits(node: fx.Node, ranges: Ranges) -> str | None:
+    """Exact in every dtype that OpenVINO can hold."""
+    if not {_dtype(operand) for operand in operators.tensors(node)} <= INTEGERS | {torch.bool}:
+        return "not for floating point"
+    return _operands(node, ranges)
+
+
+def _kind(node: fx.Node, ranges: Ranges) -> str | None:
+    if _dtype(node.args[0]) not in FLOATS:
+        return "for floating point only"
     return None
+
+
+def _order(node: fx.Node, ranges: Ranges) -> str | None:
+    """Chooses among values, which must be numbers."""
+    if any(_dtype(operand) == torch.bool for operand in operators.tensors(node)):
+        return "not for bool"
+    return _operands(node, ranges)
+
+
+def _signed(node: fx.Node, ranges: Ranges) -> str | None:
+    """abs and neg: the least integer has no opposite."""
+    if _dtype(node) in FLOATS:
+        return _float(node, ranges)
+    return _binary(node, ranges)
 
 
 def _where(node: fx.Node, ranges: Ranges) -> str | None:
@@ -158,10 +189,8 @@ def _where(node: fx.Node, ranges: Ranges) -> str | None:
 
 def _cast(node: fx.Node, ranges: Ranges) -> str | None:
     source, target = _dtype(node.args[0]), _dtype(node)
-    if source == target or target in FLOATS:
+    if source == target or target in FLOATS or target == torch.bool:
         return _operands(node, ranges)
-    if target == torch.bool:
-        return "OpenVINO's cast to bool differs from PyTorch's"
     if source in FLOATS:
         return "OpenVINO's cast of floating point to an integer saturates"
     if inside(ranges.of(node.args[0]), limits(target)):
@@ -181,12 +210,13 @@ def _indexed(*indices: int) -> Rule:
             if slot is not None and _dtype(slot) not in (torch.int64, torch.int32):
                 return f"its index is a {_short(_dtype(slot))}"
         present = [slot for slot in slots if slot is not None]
-        if len(present) > 1:
-            # OpenVINO flattens several indices into one, which counts none from the end.
+        sizes = cast(fx.Node, node.args[0]).meta["val"].shape
+        if len(present) > 1 and not all(isinstance(size, int) for size in sizes):
+            # Those from the end are counted from the start first, which takes the sizes.
             for slot in present:
                 found = ranges.of(slot)
                 if found is None or found[0] < 0:
-                    return "one of its several indices may be negative"
+                    return "one of its several indices may be negative, and a size is not known"
         # An index that is also the data must be exact.
         data = [operand for operand in operators.tensors(node) if operand not in slots]
         if node.args[0] in slots:
@@ -207,9 +237,41 @@ def _gather(node: fx.Node, ranges: Ranges) -> str | None:
         return "of a tensor without dimensions"
     axis = dim % len(data_shape)
     for at, (have, want) in enumerate(zip(data_shape, index_shape, strict=True)):
-        if at != axis and not (isinstance(have, int) and isinstance(want, int) and have == want):
-            return "its index is smaller than its data"
+        if at != axis and not (isinstance(have, int) and isinstance(want, int)):
+            if str(have) != str(want):
+                return "its index may be smaller than its data"
     return _indexed(2)(node, ranges)
+
+
+def _scatter(node: fx.Node, ranges: Ranges) -> str | None:
+    if not cast(fx.Node, node.args[0]).meta["val"].shape:
+        return "of a tensor without dimensions"
+    return _indexed(2)(node, ranges)
+
+
+def _scatter_add(node: fx.Node, ranges: Ranges) -> str | None:
+    if _dtype(node) not in FLOATS:
+        return "sums of integers, which OpenVINO does not let wrap around"
+    return _scatter(node, ranges)
+
+
+def _put(node: fx.Node, ranges: Ranges) -> str | None:
+    indices = cast(Sequence[object], node.args[1])
+    masks = [i for i in indices if i is not None and _dtype(i) == torch.bool]
+    if masks and (len(masks) < len(indices) or len(masks) > 1):
+        return "its masks are among other indices"
+    if any(i is None for i in indices):
+        return "its indices leave a dimension out"
+    if _argument(node, "accumulate", False):
+        if _dtype(node) not in FLOATS:
+            return "sums of integers, which OpenVINO does not let wrap around"
+        if masks:
+            return "it adds up under a mask"
+    if masks:
+        return _exact(cast(fx.Node, node.args[0]), ranges) or _exact(
+            cast(fx.Node, node.args[2]), ranges
+        )
+    return _indexed(1)(node, ranges)
 
 
 def _embedding(node: fx.Node, ranges: Ranges) -> str | None:
@@ -231,15 +293,65 @@ def _arange(node: fx.Node, ranges: Ranges) -> str | None:
     return _made(node, ranges)
 
 
-def _reduce(node: fx.Node, ranges: Ranges) -> str | None:
+# OpenVINO's CPU device reduces integers in float32.
+_EXACT_IN_FLOAT = (-(2**24), 2**24)
+
+
+def _total(node: fx.Node, ranges: Ranges) -> str | None:
+    """Sums; those of integers as long as float32 holds every one of them."""
+    if _dtype(node) in FLOATS:
+        return _float(node, ranges)
+    if any(tensor.dtype in FLOATS for tensor in _values(node)):
+        return "a sum of floating point in integers"
+    if inside(ranges.arithmetic(node), _EXACT_IN_FLOAT):
+        return None
+    return "OpenVINO adds integers up in float32, and this sum is not known to fit 24 bits"
+
+
+def _extreme(node: fx.Node, ranges: Ranges) -> str | None:
+    """The largest or smallest, and where it is."""
+    operand = cast(fx.Node, node.args[0])
+    if not operand.meta["val"].dim():
+        return "of a tensor without dimensions"
+    dtype = _dtype(operand)
+    if dtype == torch.bool:
+        return "not for bool"
+    if dtype in FLOATS or inside(ranges.of(operand), _EXACT_IN_FLOAT):
+        return None
+    return "OpenVINO compares integers in float32, and these are not known to fit 24 bits"
+
+
+def _argmax(node: fx.Node, ranges: Ranges) -> str | None:
+    if _argument(node, "dim") is None and _argument(node, "keepdim", False):
+        return "over all dimensions, which are kept"
+    return _extreme(node, ranges)
+
+
+def _product(node: fx.Node, ranges: Ranges) -> str | None:
+    if _dtype(node) != torch.float32 or _dtype(node.args[0]) != torch.float32:
+        return "the OpenVINO backend computes this for float32 only"
+    return None
+
+
+def _norm(node: fx.Node, ranges: Ranges) -> str | None:
+    if not cast(fx.Node, node.args[0]).meta["val"].dim():
+        return "of a tensor without dimensions"
     return _float(node, ranges)
 
 
 def _variance(node: fx.Node, ranges: Ranges) -> str | None:
-    if not _argument(node, "dim"):
-        return "over all dimensions"
-    if _argument(node, "correction", 1) not in (0, 1):
-        return f"with correction={_argument(node, 'correction')}"
+    sizes = cast(fx.Node, node.args[0]).meta["val"].shape
+    if not sizes:
+        return "of a tensor without dimensions"
+    correction = _argument(node, "correction", 1)
+    if correction not in (0, 1, None):
+        count = 1
+        for dim in _argument(node, "dim") or range(len(sizes)):
+            if not isinstance(sizes[dim], int):
+                return "with a correction, over a size that is not known"
+            count *= sizes[dim]
+        if count <= correction:
+            return f"with a correction of {correction} for {count} values"
     return _float(node, ranges)
 
 
@@ -255,31 +367,33 @@ def _first_result_only(rule: Rule) -> Rule:
 
 def _max_pool(node: fx.Node, ranges: Ranges) -> str | None:
     # The indices are int64 and nobody reads them.
-    value = cast(fx.Node, node.args[0]).meta["val"]
-    if value.dtype not in FLOATS:
+    if cast(fx.Node, node.args[0]).meta["val"].dtype not in FLOATS:
         return "the OpenVINO backend computes this for floating point only"
-    if value.dim() != 4:
-        return "without a batch dimension"
-    if _argument(node, "ceil_mode", False):
-        return "with ceil_mode"
     return None
 
 
 def _avg_pool(node: fx.Node, ranges: Ranges) -> str | None:
-    if _argument(node, "ceil_mode", False):
-        return "with ceil_mode"
     if _argument(node, "divisor_override") is not None:
         return "with divisor_override"
-    if cast(fx.Node, node.args[0]).meta["val"].dim() != 4:
-        return "without a batch dimension"
+    padding = _argument(node, "padding", ())
+    if _argument(node, "ceil_mode", False) and any(padding):
+        if _argument(node, "count_include_pad", True):
+            return "with ceil_mode and counted padding, where OpenVINO's divisor differs"
     return _float(node, ranges)
 
 
-def _addmm(node: fx.Node, ranges: Ranges) -> str | None:
-    for name in ("beta", "alpha"):
-        if _argument(node, name, 1) != 1:
-            return f"with {name}={_argument(node, name)}"
+def _bilinear(node: fx.Node, ranges: Ranges) -> str | None:
+    given = cast(fx.Node, node.args[0]).meta["val"].shape[2:]
+    made = _value_shape(node)[2:]
+    if not _argument(node, "align_corners") and any(
+        new == 1 and old != 1 for new, old in zip(made, given, strict=True)
+    ):
+        return "down to one row or column, which OpenVINO takes from the corner"
     return _float(node, ranges)
+
+
+def _value_shape(node: fx.Node) -> Sequence[int | torch.SymInt]:
+    return cast(torch.Tensor, node.meta["val"]).shape
 
 
 def _softmax(node: fx.Node, ranges: Ranges) -> str | None:
@@ -296,14 +410,30 @@ def _group_norm(node: fx.Node, ranges: Ranges) -> str | None:
     return _float(node, ranges)
 
 
+def _quantize(node: fx.Node, ranges: Ranges) -> str | None:
+    read, made = _dtype(node.args[0]), _dtype(node)
+    if read not in FLOATS or made not in (torch.int8, torch.uint8):
+        return f"the OpenVINO backend quantises floating point to 8 bits, not {_short(made)}"
+    return None
+
+
+def _dequantize(node: fx.Node, ranges: Ranges) -> str | None:
+    read, made = _dtype(node.args[0]), _dtype(node)
+    if read not in (torch.int8, torch.uint8) or made not in FLOATS:
+        return f"the OpenVINO backend dequantises 8 bits to floating point, not {_short(read)}"
+    return None
+
+
 _RULES: dict[str, Rule] = {
+    "quantized_decomposed.quantize_per_tensor.default": _quantize,
+    "quantized_decomposed.dequantize_per_tensor.default": _dequantize,
+    "quantized_decomposed.dequantize_per_channel.default": _dequantize,
     **dict.fromkeys(operators.MOVES, _move),
     **dict.fromkeys(operators.CASTS, _cast),
     **dict.fromkeys(
         (
             f"aten.{name}.default"
             for name in (
-                "abs",
                 "acos",
                 "acosh",
                 "asin",
@@ -321,9 +451,7 @@ _RULES: dict[str, Rule] = {
                 "log10",
                 "log1p",
                 "log2",
-                "neg",
                 "reciprocal",
-                "relu",
                 "round",
                 "rsqrt",
                 "sigmoid",
@@ -336,11 +464,16 @@ _RULES: dict[str, Rule] = {
                 "elu",
                 "leaky_relu",
                 "hardtanh",
-                "clamp",
                 "mm",
                 "bmm",
+                "addmm",
+                "baddbmm",
                 "convolution",
                 "sign",
+                "trunc",
+                "erfc",
+                "mean",
+                "logsumexp",
             )
         ),
         _float,
@@ -350,8 +483,19 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys((f"aten.{name}.Scalar" for name in ("add", "sub", "mul", "div")), _float),
     "aten.pow.Tensor_Scalar": _float,
     "aten.pow.Tensor_Tensor": _float,
-    "aten.maximum.default": _float,
-    "aten.minimum.default": _float,
+    "aten.div.Tensor_mode": _divide,
+    "aten.abs.default": _signed,
+    "aten.neg.default": _signed,
+    **dict.fromkeys(
+        (
+            "aten.maximum.default",
+            "aten.minimum.default",
+            "aten.relu.default",
+            "aten.clamp.default",
+            "aten.clamp.Tensor",
+        ),
+        _order,
+    ),
     **dict.fromkeys(
         (
             f"aten.{name}.{kind}"
@@ -361,33 +505,54 @@ _RULES: dict[str, Rule] = {
         _compare,
     ),
     **dict.fromkeys(
-        (f"aten.logical_{name}.default" for name in ("and", "or", "not", "xor")), _booleans
+        (
+            *(f"aten.logical_{name}.default" for name in ("and", "or", "not", "xor")),
+            *(f"aten.any.{kind}" for kind in ("default", "dim", "dims")),
+        ),
+        _logical,
     ),
     **dict.fromkeys(
         (
-            "aten.bitwise_and.Tensor",
-            "aten.bitwise_or.Tensor",
-            "aten.bitwise_xor.Tensor",
+            *(f"aten.bitwise_{name}.Tensor" for name in ("and", "or", "xor")),
             "aten.bitwise_not.default",
-            "aten.any.dim",
-            "aten.any.dims",
         ),
-        _booleans,
+        _bits,
     ),
+    "aten.isnan.default": _kind,
+    "aten.isinf.default": _kind,
     "aten.where.self": _where,
-    "aten.addmm.default": _addmm,
     "aten._softmax.default": _softmax,
     "aten._log_softmax.default": _softmax,
     "aten.native_layer_norm.default": _first_result_only(_float),
     "aten.native_group_norm.default": _first_result_only(_group_norm),
     "aten._native_batch_norm_legit_no_training.default": _first_result_only(_float),
     "aten.max_pool2d_with_indices.default": _first_result_only(_max_pool),
+    "aten.max_pool3d_with_indices.default": _first_result_only(_max_pool),
     "aten.avg_pool2d.default": _avg_pool,
+    "aten.avg_pool3d.default": _avg_pool,
+    "aten._adaptive_avg_pool3d.default": _float,
     "aten._adaptive_avg_pool2d.default": _float,
-    "aten.sum.dim_IntList": _reduce,
-    "aten.mean.dim": _reduce,
+    "aten.sum.dim_IntList": _total,
+    "aten.mean.dim": _float,
+    "aten.prod.default": _product,
+    "aten.prod.dim_int": _product,
+    **dict.fromkeys(
+        (
+            *(f"aten.{name}.default" for name in ("amax", "amin", "max", "min")),
+            "aten.max.dim",
+            "aten.min.dim",
+        ),
+        _extreme,
+    ),
+    "aten.argmax.default": _argmax,
+    "aten.argmin.default": _argmax,
+    "aten.linalg_vector_norm.default": _norm,
     "aten.var.correction": _variance,
-    "aten.cumsum.default": _float,
+    "aten.cumsum.default": _total,
+    "aten.scatter.src": _scatter,
+    "aten.scatter.value": _scatter,
+    "aten.scatter_add.default": _scatter_add,
+    "aten.index_put.default": _put,
     "aten.embedding.default": _embedding,
     "aten.index_select.default": _indexed(2),
     "aten.index.Tensor": _indexed(1),
@@ -396,8 +561,10 @@ _RULES: dict[str, Rule] = {
     "aten.full_like.default": _made,
     "aten.scalar_tensor.default": _made,
     "aten.arange.start_step": _arange,
-    "aten.upsample_bilinear2d.vec": _float,
+    "aten.upsample_bilinear2d.vec": _bilinear,
     "aten.upsample_nearest2d.vec": _float,
+    "aten.upsample_nearest1d.vec": _float,
+    "aten.upsample_nearest3d.vec": _float,
 }
 
 NAMES = frozenset(_RULES)

@@ -24,8 +24,8 @@ from torch.utils import _pytree as pytree
 DOUBLE_TOLERANCE = 1e-7
 
 # Dtypes that get every sample; the others get the first few and the edges.
-_THOROUGH = (torch.float32, torch.bfloat16, torch.int64)
-_FEW = 4
+_THOROUGH = (torch.float32, torch.int64)
+_FEW = 2
 
 Status = Literal["delegated", "left", "refused", "difference", "error", "crash"]
 
@@ -160,7 +160,7 @@ def examine(name: str, variants: Sequence[Variant], backend: str) -> list[Verdic
             for at in range(len(variants))
         ]
     guilty = [at for at in range(len(variants)) if _rows_of(outcome.rows, at)]
-    if outcome.kind == "refusal" and guilty and len(guilty) < len(variants):
+    if outcome.kind == "refusal" and guilty:
         groups = [guilty, [at for at in range(len(variants)) if at not in guilty]]
     elif len(variants) > 1:
         groups = _halves(variants)

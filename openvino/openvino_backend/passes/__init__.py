@@ -8,6 +8,8 @@ from openvino_backend.options import Options
 from openvino_backend.passes.keep_nan import keep_nan
 from openvino_backend.passes.make_promotion_explicit import make_promotion_explicit
 from openvino_backend.passes.restore_plain_operators import restore_plain_operators
+from openvino_backend.passes.write_quantization_out import write_quantization_out
+from openvino_backend.passes.spell_out import spell_out
 
 Pass = Callable[[fx.Graph], None]
 
@@ -15,6 +17,8 @@ Pass = Callable[[fx.Graph], None]
 def passes(options: Options) -> tuple[Pass, ...]:
     return (
         restore_plain_operators,  # first: the others know ATen's names only
+        spell_out,  # before the next two, which see what it writes
+        write_quantization_out,  # into operators that the passes below know
         make_promotion_explicit,  # before operands are duplicated by what follows
         *((keep_nan,) if options.nan == "exact" else ()),
     )

@@ -1,8 +1,9 @@
 """Rewrite the operators that lose a NaN on OpenVINO's CPU device.
 
-Measured on OpenVINO 2026.4: relu, clamp, hardtanh, maximum, minimum and max_pool2d drop a NaN,
-exp and expm1 turn it into infinity, softmax keeps it in its own place only, and `greater` says
-true of it. `less`, `less_equal` and `not_equal` are right, so everything is said with these.
+Measured on OpenVINO 2026.4: relu, clamp, hardtanh, maximum, minimum, the largest and smallest of
+a dimension, their indices and max_pool drop a NaN, exp and expm1 turn it into infinity, softmax
+keeps it in its own place only, and `greater` says true of it. `less`, `less_equal` and
+`not_equal` are right, so everything is said with these.
 """
 
 import math
@@ -14,6 +15,7 @@ import torch
 from torch import fx
 
 from openvino_backend import operators
+from openvino_backend.passes.builder import Builder, argument
 
 aten = torch.ops.aten
 
@@ -28,47 +30,20 @@ def keep_nan(graph: fx.Graph) -> None:
         if rewrite is None:
             continue
         with graph.inserting_before(node):
-            result = rewrite(_Builder(graph, node), node)
+            result = rewrite(Builder(node), node)
         if result is not None:
             result.meta = {"val": node.meta["val"]}
             node.replace_all_uses_with(result)
             graph.erase_node(node)
 
 
-class _Builder:
-    """Adds operators in front of a node, whose dtype new constants have."""
-
-    def __init__(self, graph: fx.Graph, node: fx.Node) -> None:
-        self._graph = graph
-        first = node.args[0]
-        self._like = first.meta["val"] if isinstance(first, fx.Node) else node.meta["val"]
-
-    def call(self, target: Any, *args: Any, **kwargs: Any) -> fx.Node:
-        made = self._graph.call_function(target, args, kwargs)
-        # The dtype is all that a later pass asks.
-        made.meta = {"val": self._like}
-        return made
-
-    def number(self, value: float) -> fx.Node:
-        return self.call(aten.full.default, [], value, dtype=self._like.dtype)
-
-    def less(self, left: Any, right: Any) -> fx.Node:
-        return self.call(aten.lt.Tensor, left, right)
-
-    def is_nan(self, value: Any) -> fx.Node:
-        return self.call(aten.ne.Tensor, value, value)
-
-    def where(self, condition: fx.Node, yes: Any, no: Any) -> fx.Node:
-        return self.call(aten.where.self, condition, yes, no)
-
-
-def _relu(build: _Builder, node: fx.Node) -> fx.Node:
+def _relu(build: Builder, node: fx.Node) -> fx.Node:
     (x,) = node.args
     zero = build.number(0.0)
     return build.where(build.call(aten.le.Tensor, x, zero), zero, x)
 
 
-def _bounded(build: _Builder, x: Any, low: Any, high: Any) -> fx.Node | None:
+def _bounded(build: Builder, x: Any, low: Any, high: Any) -> fx.Node | None:
     if any(bound is not None and not isinstance(bound, (int, float)) for bound in (low, high)):
         return None
     if low is not None:
@@ -81,49 +56,49 @@ def _bounded(build: _Builder, x: Any, low: Any, high: Any) -> fx.Node | None:
     return cast(fx.Node, x)
 
 
-def _clamp(build: _Builder, node: fx.Node) -> fx.Node | None:
+def _clamp(build: Builder, node: fx.Node) -> fx.Node | None:
     bounds = dict(zip(("min", "max"), node.args[1:], strict=False)) | node.kwargs
     return _bounded(build, node.args[0], bounds.get("min"), bounds.get("max"))
 
 
-def _hardtanh(build: _Builder, node: fx.Node) -> fx.Node | None:
+def _hardtanh(build: Builder, node: fx.Node) -> fx.Node | None:
     bounds = dict(zip(("min_val", "max_val"), node.args[1:], strict=False)) | node.kwargs
     return _bounded(build, node.args[0], bounds.get("min_val", -1.0), bounds.get("max_val", 1.0))
 
 
-def _maximum(build: _Builder, node: fx.Node) -> fx.Node:
+def _maximum(build: Builder, node: fx.Node) -> fx.Node:
     left, right = node.args
     larger = build.where(build.less(right, left), left, right)  # right, when that is NaN
     return build.where(build.is_nan(left), left, larger)
 
 
-def _minimum(build: _Builder, node: fx.Node) -> fx.Node:
+def _minimum(build: Builder, node: fx.Node) -> fx.Node:
     left, right = node.args
     smaller = build.where(build.less(left, right), left, right)
     return build.where(build.is_nan(left), left, smaller)
 
 
-def _exponential(build: _Builder, node: fx.Node) -> fx.Node:
+def _exponential(build: Builder, node: fx.Node) -> fx.Node:
     (x,) = node.args
     return build.where(build.is_nan(x), x, build.call(node.target, x))
 
 
-def _sign(build: _Builder, node: fx.Node) -> fx.Node:
+def _sign(build: Builder, node: fx.Node) -> fx.Node:
     (x,) = node.args
     return build.where(build.is_nan(x), build.number(0.0), build.call(node.target, x))
 
 
-def _greater(build: _Builder, node: fx.Node) -> fx.Node:
+def _greater(build: Builder, node: fx.Node) -> fx.Node:
     left, right = node.args
     if not isinstance(right, fx.Node):
-        value = build._like
+        value = build.like
         kind = torch.result_type(value, right)
         right = build.call(aten.full.default, [], right, dtype=kind)
     strict = operators.name_of(node).startswith("aten.gt.")
     return build.call(aten.lt.Tensor if strict else aten.le.Tensor, right, left)
 
 
-def _softmax(build: _Builder, node: fx.Node) -> fx.Node:
+def _softmax(build: Builder, node: fx.Node) -> fx.Node:
     """One NaN or positive infinity makes the whole row NaN."""
     x, dim = node.args[0], node.args[1]
     finite = build.less(x, build.number(math.inf))  # false for NaN, too
@@ -132,7 +107,62 @@ def _softmax(build: _Builder, node: fx.Node) -> fx.Node:
     return build.call(aten.add.Tensor, build.call(node.target, *node.args), total)
 
 
-def _max_pool(build: _Builder, node: fx.Node) -> None:
+def _extreme(build: Builder, x: Any, dims: Any, keep: bool, largest: bool) -> fx.Node:
+    """The largest or smallest of `dims`; also where all are the infinity that loses to any."""
+    reduce = aten.amax.default if largest else aten.amin.default
+    found = build.call(reduce, x, dims, keep)
+    if not build.like.dtype.is_floating_point:
+        return found
+    last = build.number(-math.inf if largest else math.inf)
+    ahead = build.less(last, x) if largest else build.less(x, last)
+    marks = build.where(ahead, build.number(1.0), build.number(0.0))
+    none = build.less(build.call(aten.amax.default, marks, dims, keep), build.number(0.5))
+    poison = build.where(build.is_nan(x), build.number(math.nan), build.number(0.0))
+    total = build.call(aten.sum.dim_IntList, poison, dims, keep)
+    return build.call(aten.add.Tensor, build.where(none, last, found), total)
+
+
+def _place(build: Builder, x: Any, dim: int, keep: bool, largest: bool) -> fx.Node:
+    """The index of the largest or smallest; of the first NaN, if there is one."""
+    find = aten.argmax.default if largest else aten.argmin.default
+    found = build.call(find, x, dim, keep)
+    if not build.like.dtype.is_floating_point:
+        return found
+    marks = build.where(build.is_nan(x), build.number(1.0), build.number(0.0))
+    holds = build.less(build.number(0.5), build.call(aten.amax.default, marks, [dim], keep))
+    return build.where(holds, build.call(aten.argmax.default, marks, dim, keep), found)
+
+
+def _amax(build: Builder, node: fx.Node) -> fx.Node:
+    x = node.args[0]
+    dims = argument(node, "dim") or list(range(build.like.dim()))
+    largest = operators.name_of(node) in ("aten.amax.default", "aten.max.default")
+    return _extreme(build, x, dims, argument(node, "keepdim", False), largest)
+
+
+def _argmax(build: Builder, node: fx.Node) -> fx.Node:
+    x, dim = node.args[0], argument(node, "dim")
+    if dim is None:
+        x, dim = build.call(aten.view_copy.default, x, [-1]), 0
+    largest = operators.name_of(node) == "aten.argmax.default"
+    return _place(build, x, dim, argument(node, "keepdim", False), largest)
+
+
+def _max_of_dim(build: Builder, node: fx.Node) -> None:
+    x, dim, keep = node.args[0], argument(node, "dim"), argument(node, "keepdim", False)
+    largest = operators.name_of(node) == "aten.max.dim"
+    for user in list(node.users):
+        if user.args[1] == 0:
+            result = _extreme(build, x, [dim], keep, largest)
+        else:
+            result = _place(build, x, dim, keep, largest)
+        result.meta = {"val": user.meta["val"]}
+        user.replace_all_uses_with(result)
+        node.graph.erase_node(user)
+    node.graph.erase_node(node)
+
+
+def _max_pool(build: Builder, node: fx.Node) -> None:
     """A window that holds a NaN has it as its maximum."""
     x = node.args[0]
     marks = build.where(build.is_nan(x), build.number(1.0), build.number(0.0))
@@ -149,7 +179,7 @@ def _max_pool(build: _Builder, node: fx.Node) -> None:
     node.graph.erase_node(node)
 
 
-_REWRITES: dict[str, Callable[[_Builder, fx.Node], fx.Node | None]] = {
+_REWRITES: dict[str, Callable[[Builder, fx.Node], fx.Node | None]] = {
     "aten.relu.default": _relu,
     "aten.clamp.default": _clamp,
     "aten.hardtanh.default": _hardtanh,
@@ -162,6 +192,11 @@ _REWRITES: dict[str, Callable[[_Builder, fx.Node], fx.Node | None]] = {
         (f"aten.{name}.{kind}" for name in ("gt", "ge") for kind in ("Tensor", "Scalar")),
         _greater,
     ),
+    **dict.fromkeys((f"aten.{name}.default" for name in ("amax", "amin", "max", "min")), _amax),
+    "aten.argmax.default": _argmax,
+    "aten.argmin.default": _argmax,
+    "aten.max.dim": _max_of_dim,
+    "aten.min.dim": _max_of_dim,
     "aten._softmax.default": _softmax,
     "aten._log_softmax.default": _softmax,
     "aten.max_pool2d_with_indices.default": _max_pool,

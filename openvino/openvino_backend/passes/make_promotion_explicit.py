@@ -15,6 +15,9 @@ _ARITHMETIC = frozenset(f"aten.{name}.Tensor" for name in ("add", "sub", "mul", 
     "aten.maximum.default",
     "aten.minimum.default",
     "aten.pow.Tensor_Tensor",
+    "aten.bitwise_and.Tensor",
+    "aten.bitwise_or.Tensor",
+    "aten.bitwise_xor.Tensor",
 }
 _COMPARISONS = frozenset(
     f"aten.{name}.{kind}"

@@ -1,0 +1,51 @@
+"""Adds operators in front of a node, with the values that fake tensors tell."""
+
+import contextlib
+from typing import Any
+
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import FakeTensor
+
+aten = torch.ops.aten
+
+
+class Builder:
+    """In the graph of `node`, before it. `number` makes constants of the first operand's dtype."""
+
+    def __init__(self, node: fx.Node) -> None:
+        self._graph = node.graph
+        first = node.args[0]
+        self.like = first.meta["val"] if isinstance(first, fx.Node) else node.meta["val"]
+
+    def call(self, target: Any, *args: Any, **kwargs: Any) -> fx.Node:
+        made = self._graph.call_function(target, args, kwargs)
+        values, named = fx.node.map_arg((args, kwargs), lambda node: node.meta["val"])
+        mode = self.like.fake_mode if isinstance(self.like, FakeTensor) else contextlib.nullcontext()
+        with mode:
+            made.meta = {"val": target(*values, **named)}
+        return made
+
+    def number(self, value: float) -> fx.Node:
+        return self.call(aten.full.default, [], value, dtype=self.like.dtype)
+
+    def less(self, left: Any, right: Any) -> fx.Node:
+        return self.call(aten.lt.Tensor, left, right)
+
+    def is_nan(self, value: Any) -> fx.Node:
+        return self.call(aten.ne.Tensor, value, value)
+
+    def where(self, condition: fx.Node, yes: Any, no: Any) -> fx.Node:
+        return self.call(aten.where.self, condition, yes, no)
+
+
+def argument(node: fx.Node, name: str, default: object = None) -> Any:
+    """An argument by its name in the operator's schema, else its default there, else `default`."""
+    if name in node.kwargs:
+        return node.kwargs[name]
+    for index, known in enumerate(node.target._schema.arguments):  # type: ignore[union-attr]
+        if known.name == name:
+            if index < len(node.args):
+                return node.args[index]
+            return known.default_value if known.has_default_value() else default
+    return default

@@ -1,0 +1,188 @@
+"""Write out the operators that OpenVINO's frontend lacks, or computes otherwise than PyTorch.
+
+All measured on OpenVINO 2026.4 by the conformance suite.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, cast
+
+import torch
+from torch import fx
+
+from openvino_backend import operators
+from openvino_backend.passes.builder import Builder, argument
+
+aten = torch.ops.aten
+
+
+def spell_out(graph: fx.Graph) -> None:
+    """
+    Given:  y = aten.trunc(x)
+    Result: y = aten.where(aten.lt(x, 0), aten.ceil(x), aten.floor(x))
+    """
+    for node in list(graph.nodes):
+        rewrite = _REWRITES.get(operators.name_of(node))
+        if rewrite is None:
+            continue
+        with graph.inserting_before(node):
+            result = rewrite(Builder(node), node)
+        if result is not None:
+            result.meta = {"val": node.meta["val"]}
+            node.replace_all_uses_with(result)
+            graph.erase_node(node)
+
+
+def _value(node: object) -> torch.Tensor:
+    return cast(torch.Tensor, cast(fx.Node, node).meta["val"])
+
+
+def _trunc(build: Builder, node: fx.Node) -> fx.Node | None:
+    return _truncated(build, node.args[0]) if _value(node).dtype.is_floating_point else None
+
+
+def _truncated(build: Builder, x: Any) -> fx.Node:
+    negative = build.call(aten.lt.Scalar, x, 0)
+    return build.where(negative, build.call(aten.ceil.default, x), build.call(aten.floor.default, x))
+
+
+def _truncating_division(build: Builder, node: fx.Node) -> fx.Node | None:
+    """The frontend truncates by way of an integer."""
+    if node.kwargs.get("rounding_mode") is None:
+        return build.call(aten.div.Tensor, *node.args)
+    return _truncated(build, build.call(aten.div.Tensor, *node.args))
+
+
+def _truth(build: Builder, x: Any) -> Any:
+    """NaN is true; OpenVINO's own cast says otherwise."""
+    return x if _value(x).dtype == torch.bool else build.call(aten.ne.Scalar, x, 0)
+
+
+def _logical(build: Builder, node: fx.Node) -> fx.Node | None:
+    if all(_value(x).dtype == torch.bool for x in node.args):
+        return None
+    return build.call(node.target, *(_truth(build, x) for x in node.args))
+
+
+def _any(build: Builder, node: fx.Node) -> fx.Node | None:
+    x, *rest = node.args
+    if _value(x).dtype == torch.bool:
+        return None
+    return build.call(node.target, _truth(build, x), *rest, **node.kwargs)
+
+
+def _to_bool(build: Builder, node: fx.Node) -> fx.Node | None:
+    x = node.args[0]
+    if _value(node).dtype != torch.bool or _value(x).dtype == torch.bool:
+        return None
+    return cast(fx.Node, _truth(build, x))
+
+
+def _variance(build: Builder, node: fx.Node) -> fx.Node | None:
+    """The frontend knows the corrections 0 and 1 and a list of dimensions."""
+    x = node.args[0]
+    sizes = _value(x).shape
+    dims = argument(node, "dim") or list(range(len(sizes)))
+    correction = argument(node, "correction")
+    correction = 1 if correction is None else correction
+    keep = argument(node, "keepdim", False)
+    if correction in (0, 1):
+        return build.call(aten.var.correction, x, dims, correction=correction, keepdim=keep)
+    count = math.prod(sizes[dim] for dim in dims)
+    plain = build.call(aten.var.correction, x, dims, correction=0, keepdim=keep)
+    return build.call(aten.mul.Scalar, plain, count / (count - correction))
+
+
+def _index(build: Builder, node: fx.Node) -> fx.Node | None:
+    """The frontend flattens several indices into one, which counts none from the end."""
+    x, indices = cast(tuple[fx.Node, list[fx.Node | None]], node.args)
+    if sum(index is not None for index in indices) < 2:
+        return None
+    sizes = _value(x).shape
+    counted: list[fx.Node | None] = []
+    for dim, index in enumerate(indices):
+        if index is None or not isinstance(sizes[dim], int):
+            counted.append(index)
+            continue
+        from_end = build.call(aten.add.Scalar, index, sizes[dim])
+        negative = build.call(aten.lt.Scalar, index, 0)
+        counted.append(build.where(negative, from_end, index))
+    return build.call(aten.index.Tensor, x, counted)
+
+
+def _gather(build: Builder, node: fx.Node) -> fx.Node | None:
+    """The frontend wants all sizes but the axis's equal."""
+    x, dim, index, *rest = cast(tuple[fx.Node, int, fx.Node], node.args)
+    sizes, wanted = _value(x).shape, _value(index).shape
+    narrowed: Any = x
+    for at, (have, want) in enumerate(zip(sizes, wanted, strict=True)):
+        if at != dim % len(sizes) and have != want:
+            narrowed = build.call(aten.slice_copy.Tensor, narrowed, at, 0, want)
+    if narrowed is x:
+        return None
+    return build.call(aten.gather.default, narrowed, dim, index, *rest, **node.kwargs)
+
+
+def _clamp(build: Builder, node: fx.Node) -> fx.Node:
+    x, low, high = (argument(node, name) for name in ("self", "min", "max"))
+    if low is not None:
+        x = build.call(aten.maximum.default, x, low)
+    return cast(fx.Node, x if high is None else build.call(aten.minimum.default, x, high))
+
+
+def _norm(build: Builder, node: fx.Node) -> fx.Node | None:
+    order = argument(node, "ord", 2)
+    if not math.isinf(order):
+        return None
+    x = node.args[0]
+    dims = argument(node, "dim") or list(range(_value(x).dim()))
+    extreme = aten.amax.default if order > 0 else aten.amin.default
+    return build.call(extreme, build.call(aten.abs.default, x), dims, argument(node, "keepdim"))
+
+
+def _wide(build: Builder, node: fx.Node) -> fx.Node | None:
+    """The frontend adds narrow integers up in their own dtype."""
+    x, *rest = node.args
+    if _value(x).dtype.is_floating_point or _value(x).dtype == torch.int64:
+        return None
+    wide = build.call(aten._to_copy.default, x, dtype=torch.int64)
+    return build.call(node.target, wide, *rest, **node.kwargs)
+
+
+def _abs(build: Builder, node: fx.Node) -> fx.Node | None:
+    """Of a counting range it is the identity there; who knows which constants are one."""
+    x = node.args[0]
+    if _value(x).dtype.is_floating_point and _depends_on_inputs(cast(fx.Node, x)):
+        return None
+    zero = build.number(0)
+    at_most = build.call(aten.le.Tensor, x, zero)
+    return build.where(at_most, build.call(aten.sub.Tensor, zero, x), x)
+
+
+def _depends_on_inputs(node: fx.Node) -> bool:
+    todo, seen = [node], {node}
+    for known in todo:
+        if known.op == "placeholder":
+            return True
+        todo += [item for item in known.all_input_nodes if item not in seen]
+        seen.update(known.all_input_nodes)
+    return False
+
+
+_REWRITES: dict[str, Callable[[Builder, fx.Node], fx.Node | None]] = {
+    "aten.abs.default": _abs,
+    "aten.trunc.default": _trunc,
+    "aten.div.Tensor_mode": _truncating_division,
+    **dict.fromkeys(
+        (f"aten.logical_{name}.default" for name in ("and", "or", "xor", "not")), _logical
+    ),
+    **dict.fromkeys(("aten.any.default", "aten.any.dim", "aten.any.dims"), _any),
+    "aten._to_copy.default": _to_bool,
+    "aten.var.correction": _variance,
+    "aten.index.Tensor": _index,
+    "aten.gather.default": _gather,
+    "aten.clamp.Tensor": _clamp,
+    "aten.linalg_vector_norm.default": _norm,
+    "aten.sum.dim_IntList": _wide,
+    "aten.cumsum.default": _wide,
+}
