@@ -25,6 +25,7 @@ from backend_common import decompositions
 from backend_common.backend import Backend
 from backend_common.diagnostics import Diagnostics, Rejection, source_line
 from backend_common.errors import LoweringError, Withdrawal
+from backend_common.exported import prepare
 from backend_common.kernels import registered_kernels
 from backend_common.methods import Model, export_methods
 from backend_common.mutations import settle_mutations
@@ -127,8 +128,9 @@ def _lower(
     checked_options = chosen.parse_options(options)
     say("export")
     exported = export_methods(model, example_inputs, kwargs, dynamic_shapes, strict)
-    for program in exported.values():
+    for name, program in exported.items():
         settle_sizes(program)
+        prepare(name, program)
     programs: Mapping[str, ExportedProgram] = exported
     decomposed: set[decompositions.Operator] = set()
     withdrawn: dict[str, dict[str, Rejection]] = {name: {} for name in programs}

@@ -1,0 +1,94 @@
+"""What is done to a program that torch.export has made, whatever backend it goes to."""
+
+from typing import Any
+
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+
+from backend_common.diagnostics import source_line
+from backend_common.errors import LoweringError
+from backend_common.graph import Pass, users_that_mutate
+from backend_common.operators import operator_name
+from backend_common.report import Row
+
+aten = torch.ops.aten
+
+
+class LetViewsCopy(Pass):
+    """
+    Given:  aten.view(x, shape)       of an x that was contiguous when it was exported
+    Result: aten.reshape(x, shape)    which copies, should a decomposition give x other strides
+    """
+
+    def match(self, node: fx.Node) -> Any:
+        return True if node.target is aten.view.default else None
+
+    def rewrite(self, node: fx.Node, found: Any) -> None:
+        value = node.meta["val"]
+        node.target = aten.reshape.default
+        node.meta["val"] = value
+
+
+class PackAttention(Pass):
+    """
+    Given:  y = aten.scaled_dot_product_attention(q, k, v)    whose result is packed as (B, L, H, E)
+    Result: y = aten.clone(aten.scaled_dot_product_attention(q, k, v))    packed as it is indexed
+
+    The layout belongs to torch's fused kernel. What is recorded as views of it would be impossible
+    after decomposition, which has another.
+    """
+
+    def match(self, node: fx.Node) -> Any:
+        attention = aten.scaled_dot_product_attention.default
+        if node.target is not attention or any(_is_packing(user) for user in node.users):
+            return None
+        return True
+
+    def rewrite(self, node: fx.Node, found: Any) -> None:
+        users = list(node.users)
+        with node.graph.inserting_after(node):
+            packed = node.graph.call_function(
+                aten.clone.default, (node,), {"memory_format": torch.contiguous_format}
+            )
+        packed.meta["stack_trace"] = node.meta.get("stack_trace", "")
+        for user in users:
+            user.replace_input_with(node, packed)
+
+
+def _is_packing(node: fx.Node) -> bool:
+    return node.target is aten.clone.default and "memory_format" in node.kwargs
+
+
+def refuse_written_constants(name: str, program: ExportedProgram) -> None:
+    """LoweringError where the graph writes to a tensor that torch.export took for a constant.
+
+    It does so, unless it is strict, with tensors that are reached through plain Python objects;
+    and it computes with them while it exports, so that their first values are lost.
+    """
+    placeholders = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
+    rows = []
+    for spec in program.graph_signature.input_specs:
+        node = placeholders.get(getattr(spec.arg, "name", ""))
+        if spec.kind is not InputKind.CONSTANT_TENSOR or node is None:
+            continue
+        if (writer := users_that_mutate(node)) is not None:
+            value = node.meta["val"]
+            reason = (
+                f"it writes to a tensor {list(value.shape)} that is no buffer of the module, which "
+                "torch.export takes for a constant"
+            )
+            remedy = "register the tensor with register_buffer, or export with strict=True"
+            operator, source = operator_name(writer), source_line(writer)
+            rows.append(Row(name, operator, writer.name, source, False, "", reason, remedy))
+    if rows:
+        noun = "constant" if len(rows) == 1 else "constants"
+        raise LoweringError(f"'{name}' writes to {len(rows)} {noun}:", rows)
+
+
+def prepare(name: str, program: ExportedProgram) -> None:
+    """In place; the program computes what it did. LoweringError where it cannot be what eager is."""
+    refuse_written_constants(name, program)
+    LetViewsCopy()(program.graph_module)
+    PackAttention()(program.graph_module)

@@ -1,0 +1,58 @@
+"""What is done to every exported program, and what is refused."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from backend_common import LoweringError, load, lower
+from backend_common.exported import prepare
+
+
+class AttentionThenView(torch.nn.Module):
+    """As GPT-2 writes it: what was a view of the fused kernel's layout."""
+
+    def forward(self, x):
+        q, k, v = (part.view(2, 12, 4, 8).transpose(1, 2) for part in x.split(32, dim=2))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return y.transpose(1, 2).reshape(2, 12, 32).contiguous().view(-1, 32)
+
+
+def test_views_of_attention_lower_and_equal_eager():
+    x = torch.randn(2, 12, 96)
+    (output,) = load(lower(AttentionThenView(), (x,), backend="portable").buffer).forward(x)
+    torch.testing.assert_close(output, AttentionThenView()(x), rtol=1e-4, atol=1e-4)
+
+
+def test_attention_is_packed_once():
+    program = torch.export.export(AttentionThenView(), (torch.randn(2, 12, 96),))
+    for _ in range(2):
+        prepare("forward", program)
+    targets = [node.target for node in program.graph.nodes]
+    assert targets.count(torch.ops.aten.clone.default) == 1
+    assert torch.ops.aten.view.default not in targets
+
+
+class Cache:
+    def __init__(self):
+        self.keys = torch.zeros(1, 4, 3)
+        self.length = torch.zeros(1, dtype=torch.int64)
+
+
+class WritesToAPlainObject(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cache = Cache()
+
+    def forward(self, x):
+        self.cache.keys.index_copy_(1, self.cache.length, x)
+        self.cache.length.add_(1)
+        return self.cache.keys * 1.0
+
+
+def test_a_write_to_what_export_takes_for_a_constant_is_refused_by_name():
+    with pytest.raises(LoweringError, match="writes to 2 constants") as caught:
+        lower(WritesToAPlainObject(), (torch.ones(1, 1, 3),), backend="portable")
+    operators = [row.operator for row in caught.value.rows]
+    assert operators == ["aten.index_copy_.default", "aten.add_.Tensor"]
+    assert all("exported_test.py" in row.source for row in caught.value.rows)
+    assert all("register_buffer" in row.remedy for row in caught.value.rows)
