@@ -1,6 +1,8 @@
 // Time and memory of loading a program and running it once.
 //
-//   load_memory DELEGATE.so PROGRAM.pte mmap|file|buffer
+//   load_memory DELEGATE.so PROGRAM.pte mmap|file|buffer GIVE_BACK
+//
+// GIVE_BACK 1 asks our delegate to give the pages of the weights back after loading.
 //
 // Prints JSON: seconds until the first run is done; growth of anonymous and of file-backed
 // resident memory since before the load (/proc/self/smaps_rollup), in MB of 10^6 bytes; and how
@@ -9,6 +11,7 @@
 #include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/extension/data_loader/file_data_loader.h>
 #include <executorch/extension/data_loader/mmap_data_loader.h>
+#include <executorch/runtime/backend/backend_options_map.h>
 #include <executorch/runtime/platform/runtime.h>
 
 #include <chrono>
@@ -21,7 +24,7 @@
 namespace executorch_backends::bench {
 namespace {
 
-/// Passes segments on, and counts those of delegates that were freed.
+/// Passes segments on, and counts those of delegates, named data included, that were freed.
 class CountingLoader final : public et::DataLoader {
  public:
   explicit CountingLoader(std::unique_ptr<et::DataLoader> inner, int* freed)
@@ -30,7 +33,7 @@ class CountingLoader final : public et::DataLoader {
   et::Result<et::FreeableBuffer> load(size_t offset, size_t size,
                                       const SegmentInfo& info) const override {
     auto loaded = inner_->load(offset, size, info);
-    if (!loaded.ok() || info.segment_type != SegmentInfo::Type::Backend) return loaded;
+    if (!loaded.ok() || info.segment_type == SegmentInfo::Type::Program) return loaded;
     auto* held = new Held{std::move(loaded.get()), freed_};  // freed with the buffer
     return et::FreeableBuffer(held->buffer.data(), size, &CountingLoader::free, held);
   }
@@ -72,7 +75,7 @@ std::unique_ptr<et::DataLoader> take(et::Result<Loader> loader) {
   return std::make_unique<Loader>(std::move(loader.get()));
 }
 
-int main(const char* delegate, const char* path, const std::string& mode) {
+int main(const char* delegate, const char* path, const std::string& mode, bool give_back) {
   using executorch::extension::BufferDataLoader;
   using executorch::extension::FileDataLoader;
   using executorch::extension::MmapDataLoader;
@@ -95,7 +98,12 @@ int main(const char* delegate, const char* path, const std::string& mode) {
     loader = std::make_unique<BufferDataLoader>(bytes.data(), bytes.size());
   }
   int freed = 0;
-  LoadedMethod method(std::make_unique<CountingLoader>(std::move(loader), &freed));
+  et::BackendOption option{"give_back", give_back};
+  et::LoadBackendOptionsMap options;
+  require(options.set_options("OpenvinoBackend", {&option, give_back ? 1u : 0u}) == et::Error::Ok,
+          "setting an option");
+  LoadedMethod method(std::make_unique<CountingLoader>(std::move(loader), &freed),
+                      give_back ? &options : nullptr);
   const int freed_in_init = freed;
   method.execute();
   const double seconds =
@@ -112,6 +120,7 @@ int main(const char* delegate, const char* path, const std::string& mode) {
 }  // namespace executorch_backends::bench
 
 int main(int count, char** arguments) {
-  executorch_backends::bench::require(count == 4, "3 arguments");
-  return executorch_backends::bench::main(arguments[1], arguments[2], arguments[3]);
+  executorch_backends::bench::require(count == 5, "4 arguments");
+  const bool give_back = std::string(arguments[4]) == "1";
+  return executorch_backends::bench::main(arguments[1], arguments[2], arguments[3], give_back);
 }

@@ -1,6 +1,7 @@
 /// A method of a .pte, loaded without anything between it and ExecuTorch's Method.
 #pragma once
 
+#include <executorch/runtime/backend/backend_options_map.h>
 #include <executorch/runtime/executor/memory_manager.h>
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/program.h>
@@ -25,7 +26,9 @@ inline void require(bool condition, const char* what) {
 class LoadedMethod {
  public:
   /// Loads `forward`, whose inputs are float32, and fills them with ones.
-  explicit LoadedMethod(std::unique_ptr<et::DataLoader> loader) : loader_(std::move(loader)) {
+  explicit LoadedMethod(std::unique_ptr<et::DataLoader> loader,
+                        const et::LoadBackendOptionsMap* options = nullptr)
+      : loader_(std::move(loader)) {
     auto program = et::Program::load(loader_.get());
     require(program.ok(), "loading the program");
     program_ = std::make_unique<et::Program>(std::move(program.get()));
@@ -38,7 +41,7 @@ class LoadedMethod {
     planned_ = std::make_unique<et::HierarchicalAllocator>(
         et::Span<et::Span<uint8_t>>(spans_.data(), spans_.size()));
     manager_ = std::make_unique<et::MemoryManager>(&method_allocator_, planned_.get());
-    auto method = program_->load_method("forward", manager_.get());
+    auto method = program_->load_method("forward", manager_.get(), nullptr, nullptr, options);
     require(method.ok(), "loading the method");
     method_ = std::make_unique<et::Method>(std::move(method.get()));
     for (size_t i = 0; i < meta->num_inputs(); ++i) {

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from backend_common import lower, payload
-from openvino_backend import preprocess, runtime
+from backend_common import lower
+from bare_blobs import bare_blobs
+from openvino_backend import runtime
 from torch import nn
 
 REPEATS = 5  # processes a side, in turn
@@ -54,20 +55,12 @@ class Large(nn.Module):
 
 
 def write(folder: Path, name: str, module: nn.Module, example: torch.Tensor) -> None:
-    """name.pte with our payload, name.stock.pte with the same blob alone, name.blob."""
-    ours = preprocess.payload
-    blobs: list[bytes] = []
-
-    def bare(*arguments: object) -> bytes:
-        blobs.append(bytes(payload.parse(ours(*arguments))["blob"]))  # type: ignore[arg-type]
-        return blobs[-1]
-
-    lower(module.eval(), (example,), backend="openvino").save(folder / f"{name}.pte")
-    preprocess.payload = bare
-    try:
+    """name.ir.pte, name.compiled.pte, name.stock.pte with the compiled model alone, name.blob."""
+    for suffix, options in (("ir", {}), ("compiled", {"precompile": True})):
+        lowered = lower(module.eval(), (example,), backend="openvino", options=options)
+        lowered.save(folder / f"{name}.{suffix}.pte")
+    with bare_blobs() as blobs:
         lower(module.eval(), (example,), backend="openvino").save(folder / f"{name}.stock.pte")
-    finally:
-        preprocess.payload = ours
     if len(blobs) != 1:
         raise SystemExit(f"{name} was lowered to {len(blobs)} partitions; the loop runs one")
     (folder / f"{name}.blob").write_bytes(blobs[0])
@@ -75,11 +68,14 @@ def write(folder: Path, name: str, module: nn.Module, example: torch.Tensor) -> 
 
 @dataclass(frozen=True)
 class Side:
-    """A delegate, the OpenVINO library that it loads, and the suffix of its programs."""
+    """A delegate, the OpenVINO library that it loads, the suffix of its programs; whether pages
+    are given back after loading, and whether the side is for loading alone."""
 
     delegate: Path
     openvino: Path
     suffix: str
+    give_back: bool = False
+    loading_only: bool = False
 
 
 def run(program: str, *arguments: str, openvino: Path, wheel: Path) -> dict[str, float] | str:
@@ -110,10 +106,11 @@ def call_overhead(program: str, folder: Path, sides: dict[str, Side], wheel: Pat
         f"{'model':14} {'delegate':15} {'bare loop':>10} {'delegate':>10} {'difference':>11} "
         f"{'ratio':>6}"
     )
+    calling = {label: side for label, side in sides.items() if not side.loading_only}
     for name in ("linear_8x8", "small_resnet"):
-        results: dict[str, list[dict[str, float]]] = {label: [] for label in sides}
+        results: dict[str, list[dict[str, float]]] = {label: [] for label in calling}
         for _ in range(REPEATS):
-            for label, side in sides.items():
+            for label, side in calling.items():
                 files = (str(folder / f"{name}{side.suffix}"), str(folder / f"{name}.blob"))
                 arguments = (str(side.delegate), str(wheel), *files)
                 result = run(program, *arguments, openvino=side.openvino, wheel=wheel)
@@ -131,8 +128,8 @@ def call_overhead(program: str, folder: Path, sides: dict[str, Side], wheel: Pat
 def load_memory(program: str, folder: Path, sides: dict[str, Side], wheel: Path) -> None:
     print(f"\nLoading {WEIGHTS_MB:.0f} MB of weights and the first run: medians of {REPEATS}")
     print(
-        f"{'delegate':15} {'mode':7} {'seconds':>8} {'anonymous MB':>13} {'× weights':>10} "
-        f"{'file MB':>8} {'freed in init':>14}"
+        f"{'delegate':22} {'mode':7} {'seconds':>8} {'anonymous MB':>13} {'× weights':>10} "
+        f"{'file MB':>8} {'resident × weights':>19} {'freed in init':>14}"
     )
     for mode in ("mmap", "file", "buffer"):
         measured: dict[str, list[dict[str, float]]] = {label: [] for label in sides}
@@ -140,7 +137,7 @@ def load_memory(program: str, folder: Path, sides: dict[str, Side], wheel: Path)
         for _ in range(REPEATS):
             for label, side in sides.items():
                 path = str(folder / f"large{side.suffix}")
-                arguments = (str(side.delegate), path, mode)
+                arguments = (str(side.delegate), path, mode, str(int(side.give_back)))
                 result = run(program, *arguments, openvino=side.openvino, wheel=wheel)
                 if isinstance(result, str):
                     died[label] = result
@@ -148,12 +145,13 @@ def load_memory(program: str, folder: Path, sides: dict[str, Side], wheel: Path)
                     measured[label].append(result)
         for label, results in measured.items():
             if label in died:
-                print(f"{label:15} {mode:7} {died[label]}")
+                print(f"{label:22} {mode:7} {died[label]}")
                 continue
-            anonymous = median(results, "anonymous_mb")
+            anonymous, mapped = median(results, "anonymous_mb"), median(results, "file_mb")
             print(
-                f"{label:15} {mode:7} {median(results, 'seconds'):8.2f} {anonymous:13.1f} "
-                f"{anonymous / WEIGHTS_MB:10.3f} {median(results, 'file_mb'):8.1f} "
+                f"{label:22} {mode:7} {median(results, 'seconds'):8.3f} {anonymous:13.1f} "
+                f"{anonymous / WEIGHTS_MB:10.3f} {mapped:8.1f} "
+                f"{(anonymous + mapped) / WEIGHTS_MB:19.3f} "
                 f"{int(median(results, 'freed_in_init')):14d}"
             )
 
@@ -170,10 +168,14 @@ def main() -> None:
     if library is None or executorch is None or not executorch.submodule_search_locations:
         raise SystemExit("openvino and executorch must be installed")
     stock = Path(executorch.submodule_search_locations[0]) / "lib" / runtime.DELEGATE
+    delegate = runtime.delegate_library()
     sides = {
         "stock": Side(stock, library, ".stock.pte"),
         "stock, float32": Side(stock, options.float32_openvino.absolute(), ".stock.pte"),
-        "ours": Side(runtime.delegate_library(), library, ".pte"),
+        "ours": Side(delegate, library, ".ir.pte"),
+        "ours, compiled": Side(delegate, library, ".compiled.pte"),
+        "ours, given back": Side(delegate, library, ".ir.pte", True, True),
+        "ours, compiled, back": Side(delegate, library, ".compiled.pte", True, True),
     }
     print(f"OpenVINO: {library.name}; torch {torch.__version__}; {os.cpu_count()} CPUs")
     torch.manual_seed(0)

@@ -1,66 +1,49 @@
 """One child of the runtime matrix, for one version of OpenVINO.
 
-    child.py lower FOLDER    lowers every model into FOLDER: program, inputs, eager's outputs
-    child.py run FOLDER      loads each in every mode, runs it twice; a JSON line for each
+    child.py lower FOLDER    lowers every model into FOLDER: programs, inputs, eager's outputs
+    child.py run FOLDER KIND...      loads each in every mode, runs it twice; a JSON line for each
 
-A `raw` program holds OpenVINO's blob alone, as stock ExecuTorch writes it.
+KINDS of programs: `ir`, `compiled`, which holds the compiled model, too, and `bare`, which holds
+that alone, as stock ExecuTorch writes it.
 """
 
+import contextlib
 import json
 import sys
 from pathlib import Path
 
+import backend_common
 import models
 import torch
+from bare_blobs import bare_blobs
 
 MODES = ("bytes", "file", "mmap", "mmap-mlock", "mmap-mlock-ignore", "mmap-madvise", "buffer")
 
 
-def lower(folder: Path) -> None:
-    from backend_common import lower as lower_model
+KINDS = ("ir", "compiled", "bare")
 
+
+def lower(folder: Path) -> None:
     for name in models.NAMES:
         module, inputs, dynamic_shapes, also = models.make(name)
-        for raw in (False, True):
-            with raw_blobs(raw):
-                lowered = lower_model(
-                    module, inputs, backend="openvino", dynamic_shapes=dynamic_shapes
+        for kind in KINDS:
+            options = {"precompile": True} if kind == "compiled" else {}
+            with bare_blobs() if kind == "bare" else contextlib.nullcontext():
+                lowered = backend_common.lower(
+                    *(module, inputs),
+                    **{"backend": "openvino", "dynamic_shapes": dynamic_shapes, "options": options},
                 )
             assert any(row.delegated for row in lowered.report), name
-            lowered.save(folder / f"{name}{'_raw' if raw else ''}.pte")
+            lowered.save(folder / f"{name}.{kind}.pte")
         calls = [inputs, *also]
         with torch.no_grad():
             torch.save([(call, module(*call)) for call in calls], folder / f"{name}.pt")
 
 
-class raw_blobs:
-    """While active, payloads are OpenVINO's blobs alone."""
-
-    def __init__(self, active: bool) -> None:
-        self.active = active
-
-    def __enter__(self) -> None:
-        from backend_common import payload
-        from openvino_backend import preprocess
-
-        self.original = preprocess.payload
-        if self.active:
-            preprocess.payload = lambda *arguments: bytes(
-                payload.parse(self.original(*arguments))["blob"]
-            )
-
-    def __exit__(self, *_: object) -> None:
-        from openvino_backend import preprocess
-
-        preprocess.payload = self.original
-
-
-def run(folder: Path) -> None:
-    from backend_common import ExecutionError, load
-
+def run(folder: Path, *kinds: str) -> None:
     for name in models.NAMES:
         calls = torch.load(folder / f"{name}.pt")
-        for program in (name, f"{name}_raw"):
+        for program in (f"{name}.{kind}" for kind in kinds):
             path = folder / f"{program}.pte"
             for mode in MODES:
                 print(
@@ -68,7 +51,7 @@ def run(folder: Path) -> None:
                 )
                 source = path.read_bytes() if mode == "bytes" else path
                 try:
-                    loaded = load(source, mode="mmap" if mode == "bytes" else mode)
+                    loaded = backend_common.load(source, mode="mmap" if mode == "bytes" else mode)
                     del source
                     worst = 0.0
                     for inputs, expected in (*calls, *calls):
@@ -76,10 +59,10 @@ def run(folder: Path) -> None:
                         assert output.shape == expected.shape, (output.shape, expected.shape)
                         worst = max(worst, (output - expected).abs().max().item())
                     state = {"state": "done", "error": worst}
-                except ExecutionError as error:
+                except backend_common.ExecutionError as error:
                     state = {"state": "refused", "text": str(error)}
                 print(json.dumps({"program": program, "mode": mode, **state}), flush=True)
 
 
 if __name__ == "__main__":
-    {"lower": lower, "run": run}[sys.argv[1]](Path(sys.argv[2]))
+    {"lower": lower, "run": run}[sys.argv[1]](Path(sys.argv[2]), *sys.argv[3:])

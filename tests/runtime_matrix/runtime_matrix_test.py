@@ -23,10 +23,13 @@ TREES = {
 POISON = {"MALLOC_PERTURB_": "165"}
 
 
-def start(version: str, command: str, folder: Path, **environment: str):
+NEWEST = "2026.4.1"
+
+
+def start(version: str, *arguments: str, **environment: str):
     path = [str(TREES[version]), str(Path(child.__file__).parent), *sys.path]
     return subprocess.run(
-        [sys.executable, child.__file__, command, str(folder)],
+        [sys.executable, child.__file__, *arguments],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path), **environment},
         text=True,
         capture_output=True,
@@ -34,13 +37,19 @@ def start(version: str, command: str, folder: Path, **environment: str):
     )
 
 
-@pytest.fixture(scope="module", params=sorted(TREES))
-def lowered(request, tmp_path_factory):
-    """(version, folder with the programs that this version of OpenVINO compiled)."""
-    folder = tmp_path_factory.mktemp("matrix")
-    result = start(request.param, "lower", folder)
-    assert result.returncode == 0, result.stderr[-3000:]
-    return request.param, folder
+@pytest.fixture(scope="module")
+def lowered(tmp_path_factory):
+    """The folder with the programs of a version, lowered once."""
+    folders = {}
+
+    def folder_of(version):
+        if version not in folders:
+            folders[version] = tmp_path_factory.mktemp(version)
+            result = start(version, "lower", str(folders[version]))
+            assert result.returncode == 0, result.stderr[-3000:]
+        return folders[version]
+
+    return folder_of
 
 
 def test_the_five_versions_are_there():
@@ -49,16 +58,15 @@ def test_the_five_versions_are_there():
         assert list(tree.glob("openvino/libs/libopenvino_c.so.*"))
 
 
-@pytest.mark.parametrize("environment", [{}, POISON], ids=["plain", "poisoned heap"])
-def test_every_mode_and_model_is_right(lowered, environment):
-    version, folder = lowered
-    result = start(version, "run", folder, **environment)
+def check(version, folder, kinds, **environment):
+    """Every program of the kinds in every mode on the version: right, or a mode's own refusal."""
+    result = start(version, "run", str(folder), *kinds, **environment)
     lines = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
     assert result.returncode == 0, f"died at {lines[-1:]}: {result.stderr[-2000:]}"
     outcomes = {
         (line["program"], line["mode"]): line for line in lines if line["state"] != "started"
     }
-    assert len(outcomes) == 2 * len(models.NAMES) * len(child.MODES)
+    assert len(outcomes) == len(kinds) * len(models.NAMES) * len(child.MODES)
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     for (program, mode), outcome in outcomes.items():
         if outcome["state"] == "refused" and mode == "mmap-mlock":
@@ -70,3 +78,19 @@ def test_every_mode_and_model_is_right(lowered, environment):
             continue
         assert outcome["state"] == "done", outcome
         assert outcome["error"] < 1e-4, outcome
+
+
+@pytest.mark.parametrize("environment", [{}, POISON], ids=["plain", "poisoned heap"])
+@pytest.mark.parametrize("version", sorted(TREES))
+def test_every_mode_and_model_is_right(lowered, version, environment):
+    check(version, lowered(version), child.KINDS, **environment)
+
+
+@pytest.mark.parametrize("version", sorted(set(TREES) - {NEWEST}))
+def test_what_the_newest_version_lowered_runs_on_every_other(lowered, version):
+    check(version, lowered(NEWEST), ("ir", "compiled"))
+
+
+@pytest.mark.parametrize("version", ["2026.3.1", "2026.4.0"])
+def test_what_another_version_lowered_runs_on_the_newest(lowered, version):
+    check(NEWEST, lowered(version), ("ir", "compiled"))

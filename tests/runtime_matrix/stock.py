@@ -53,7 +53,7 @@ def main() -> None:
                             sys.executable,
                             "-c",
                             RUN,
-                            f"{folder}/{name}_raw.pte",
+                            f"{folder}/{name}.bare.pte",
                             f"{folder}/{name}.pt",
                             mode,
                         ],
