@@ -74,10 +74,11 @@ size_t page_size() {
 
 }  // namespace
 
-Weights::Weights(FreeableBuffer&& buffer)
-    : buffer_(std::move(buffer)),
-      bytes_{static_cast<const uint8_t*>(buffer_.data()), buffer_.size()} {
-  if (bytes_.size >= kLeastMapped && map_again()) return;
+Weights::Weights(FreeableBuffer&& buffer) {
+  const Bytes original{static_cast<const uint8_t*>(buffer.data()), buffer.size()};
+  if (original.size >= kLeastMapped && map_again(original)) return;
+  buffer_.emplace(std::move(buffer));
+  bytes_ = original;
   origin_ = {"", reinterpret_cast<uintptr_t>(bytes_.data), bytes_.size};
 }
 
@@ -85,26 +86,26 @@ Weights::~Weights() {
   if (mapping_ != nullptr) munmap(mapping_, mapping_size_);
 }
 
-bool Weights::map_again() {
+bool Weights::map_again(Bytes bytes) {
   // A loader may give memory that ends with the program, and models are shared by several.
   Mapping original;
-  if (!find_mapping(bytes_, &original)) return false;
+  if (!find_mapping(bytes, &original)) return false;
   const File file(original.path.c_str());
   if (file.descriptor() < 0) return false;  // renamed or removed since
   const size_t inside = original.origin.place % page_size();
-  const size_t size = inside + bytes_.size;
+  const size_t size = inside + bytes.size;
   void* mapping = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(),
                        static_cast<off_t>(original.origin.place - inside));
   if (mapping == MAP_FAILED) return false;
-  const Bytes bytes{static_cast<const uint8_t*>(mapping) + inside, bytes_.size};
+  const Bytes again{static_cast<const uint8_t*>(mapping) + inside, bytes.size};
   Mapping own;
-  if (!find_mapping(bytes, &own) || !(own.origin == original.origin)) {  // another file by now
+  if (!find_mapping(again, &own) || !(own.origin == original.origin)) {  // another file by now
     munmap(mapping, size);
     return false;
   }
   mapping_ = mapping;
   mapping_size_ = size;
-  bytes_ = bytes;
+  bytes_ = again;
   origin_ = std::move(own.origin);
   return true;
 }
@@ -123,6 +124,9 @@ bool Weights::give_back(std::string* reason) const {
   *reason = std::strerror(errno);
   return false;
 }
+
+WeightsLease::WeightsLease(FreeableBuffer&& buffer)
+    : programs(std::move(buffer)), weights(std::make_shared<const Weights>(std::move(programs))) {}
 
 Error lease_weights(const NamedDataMap* programs_data, const Payload::Weights& wanted,
                     std::shared_ptr<const WeightsLease>* out) {
@@ -146,8 +150,7 @@ Error lease_weights(const NamedDataMap* programs_data, const Payload::Weights& w
     ETB_REQUIRE(data.ok(), InvalidProgram,
                 "OpenVINO: the program's named data lack the payload's weights '%s' (error 0x%x)",
                 wanted.key.c_str(), static_cast<unsigned>(data.error()));
-    lease = std::make_shared<WeightsLease>(
-        WeightsLease{std::make_shared<const Weights>(std::move(data.get()))});
+    lease = std::make_shared<const WeightsLease>(std::move(data.get()));
     known = lease;
   }
   const size_t size = lease->weights->bytes().size;

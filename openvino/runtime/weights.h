@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "executorch_backends/openvino/runtime/payload.h"
@@ -33,6 +34,8 @@ struct Origin {
 /// that they came from: those of a mapped file are mapped once more.
 class Weights {
  public:
+  /// Takes the buffer, unless its bytes are mapped once more: then it is left to the caller, and
+  /// may be freed.
   explicit Weights(executorch::runtime::FreeableBuffer&& buffer);
   ~Weights();
   Weights(const Weights&) = delete;
@@ -46,9 +49,9 @@ class Weights {
   bool give_back(std::string* reason) const;
 
  private:
-  bool map_again();
+  bool map_again(Bytes bytes);
 
-  executorch::runtime::FreeableBuffer buffer_;
+  std::optional<executorch::runtime::FreeableBuffer> buffer_;
   Bytes bytes_;
   Origin origin_;
   // Of a mapping of our own: whole pages.
@@ -61,6 +64,9 @@ class Weights {
 /// and keep a copy. Handles of several programs do not share by key, since a damaged file would
 /// then be another program's weights; see Origin for what they can share.
 struct WeightsLease {
+  explicit WeightsLease(executorch::runtime::FreeableBuffer&& buffer);
+
+  executorch::runtime::FreeableBuffer programs;  // locked in memory, if the loader does that
   std::shared_ptr<const Weights> weights;
 };
 

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "executorch_backends/openvino/runtime/testing/mapped_file.h"
@@ -49,11 +49,11 @@ size_t pages_present(Bytes bytes) {
 TEST(Weights, AMappedFileOutlivesTheProgramsMapping) {
   const std::string bytes = content();
   const MappedFile file("outlives", bytes);
-  std::optional<FreeableBuffer> programs(file.map(0, bytes.size()));
-  const void* address = programs->data();
-  const Weights weights(FreeableBuffer(address, bytes.size(), nullptr));
-  EXPECT_NE(weights.bytes().data, address);
-  programs.reset();
+  FreeableBuffer programs = file.map(0, bytes.size());
+  const Weights weights(std::move(programs));
+  EXPECT_NE(weights.bytes().data, programs.data());
+  ASSERT_NE(programs.data(), nullptr);  // left to us
+  programs.Free();
   EXPECT_TRUE(equal(weights.bytes(), bytes));
 }
 
