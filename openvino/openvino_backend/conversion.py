@@ -8,6 +8,8 @@ import torch
 from backend_common.sizes import UNBOUNDED, bounds
 from torch import fx
 
+from openvino_backend.narrowing import narrow_constants
+
 # OpenVINO's own names, so that importing this module does not import OpenVINO.
 ELEMENT_TYPES = {
     torch.float32: "f32",
@@ -109,6 +111,7 @@ def convert(module: fx.GraphModule) -> Any:
         for port, element_type, shape in zip(model.inputs, types, shapes, strict=True):
             port.get_node().set_element_type(element_type)
             port.get_node().set_partial_shape(shape)
+        narrow_constants(model)
         model.validate_nodes_and_infer_types()
         for result, value in zip(model.get_results(), outputs, strict=True):
             promised = _element_type(value)
