@@ -145,7 +145,6 @@ def bloom() -> tuple[nn.Module, Inputs]:
     "a padded batch, token types, pooling; any batch and length",
     dynamic_shapes=((({0: BATCH, 1: LENGTH}),) * 2,),
     also=((tokens(3, 9, seed=1), torch.tensor([[1] * 9, [1] * 4 + [0] * 5, [1] * 7 + [0] * 2])),),
-    quick=True,
 )
 def bert() -> tuple[nn.Module, Inputs]:
     bert = transformers.BertModel(transformers.BertConfig(**ENCODER))

@@ -22,7 +22,6 @@ BATCH = Dim("batch", min=1, max=8)
     "patches, a class token; any batch",
     dynamic_shapes=(({0: BATCH},),),
     also=((noise(4, 3, 32, 32, seed=1),),),
-    quick=True,
 )
 def vit() -> tuple[nn.Module, Inputs]:
     vit = transformers.ViTForImageClassification(transformers.ViTConfig(**ENCODER, num_labels=10))
