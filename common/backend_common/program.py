@@ -79,7 +79,8 @@ _Allocate = ctypes.CFUNCTYPE(
 )
 
 
-def _executorch_library(name: str) -> Path:
+def executorch_library(name: str) -> Path:
+    """A library of the installed ExecuTorch; ExecutionError where it is not there."""
     spec = importlib.util.find_spec("executorch")
     for folder in (spec.submodule_search_locations if spec else None) or ():
         path = Path(folder) / "lib" / name
@@ -92,7 +93,7 @@ def _executorch_library(name: str) -> Path:
 def _runtime() -> ctypes.CDLL:
     """The C library, with the kernels loaded; local to it, so nothing else sees their symbols."""
     for name in ("libexecutorch.so", "libexecutorch_etdump.so", *_KERNELS):
-        ctypes.CDLL(str(_executorch_library(name)))
+        ctypes.CDLL(str(executorch_library(name)))
     try:
         library = ctypes.CDLL(str(libraries.find(_LIBRARY, __file__)))
     except OSError as error:

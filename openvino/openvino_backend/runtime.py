@@ -50,7 +50,11 @@ def load() -> ctypes.CDLL:
     Before `executorch.extension.pybindings` is imported: that brings the wheel's delegate, and
     the first one to register an id keeps it.
     """
+    from backend_common.program import executorch_library
+
     name_openvino_library()
+    # The runtime that the bindings will use; the delegate need not be installed beside it.
+    ctypes.CDLL(str(executorch_library("libexecutorch.so")))
     library = ctypes.CDLL(str(delegate_library()))
     error = int(library.executorch_backends_openvino_registration_error())
     if error:
