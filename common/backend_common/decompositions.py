@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from torch import fx
+from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
@@ -30,8 +31,12 @@ def _of_floats(node: fx.Node) -> bool:
     return bool(node.meta["val"].dtype.is_floating_point)
 
 
-def _truncates_integers(node: fx.Node) -> bool:
-    return _of_integers(node) and node.kwargs.get("rounding_mode") == "trunc"
+def _rounds_otherwise(node: fx.Node) -> bool:
+    return node.kwargs.get("rounding_mode") == ("trunc" if _of_integers(node) else "floor")
+
+
+def _without_dimensions(node: fx.Node) -> bool:
+    return node.meta["val"].dim() == 0
 
 
 def _tensors(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -61,10 +66,12 @@ def remainder_of_number(x: Any, y: torch.Tensor) -> torch.Tensor:
     return torch.remainder(*_tensors(x, y))
 
 
-def truncating_division(x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
+def rounding_division(x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
     """Given:  div(x, y, rounding_mode="trunc") of integers, whose kernel goes through floats
     Result: the floor, and one more where it lies below a negative quotient
     """
+    if rounding_mode == "floor":
+        return floor_division(x, y)
     if rounding_mode != "trunc" or torch.result_type(x, y).is_floating_point:
         return NotImplemented
     x, y = _tensors(x, y)
@@ -73,10 +80,76 @@ def truncating_division(x: Any, y: Any, *, rounding_mode: str | None = None) -> 
     return floor + below.to(floor.dtype)
 
 
-def sign(x: torch.Tensor) -> torch.Tensor:
+def floor_division(x: Any, y: Any) -> Any:
+    """Given:  floor(x / y) of floats, whose kernel differs where x or y is 0, NaN or infinite
+    Result: Python's algorithm, which is eager's
+    """
+    dtype = torch.result_type(x, y)
+    if not dtype.is_floating_point:
+        return NotImplemented
+    wide = torch.float64 if dtype == torch.float64 else torch.float32
+    x, y = (tensor.to(wide) for tensor in _tensors(x, y))
+    rest = torch.fmod(x, y)
+    quotient = (x - rest) / y
+    below = torch.logical_and(rest != 0, torch.ne(y < 0, rest < 0))
+    quotient = torch.where(below, quotient - 1, quotient)
+    floor = torch.floor(quotient)
+    floor = torch.where(quotient - floor > 0.5, floor + 1, floor)
+    return torch.where(y == 0, x / y, floor).to(dtype)
+
+
+def whole(x: torch.Tensor) -> Any:
+    """Given:  trunc(x), floor(x) or ceil(x) of integers, whose kernels go through floats
+    Result: x
+    """
+    return NotImplemented if x.dtype.is_floating_point else x.clone()
+
+
+def erfc(x: torch.Tensor) -> torch.Tensor:
+    return 1 - torch.erf(x)
+
+
+def cumsum(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
+    """Given:  cumsum(x, 0) of a tensor without dimensions, which the kernel refuses
+    Result: x
+    """
+    if x.dim():
+        return NotImplemented
+    return x.clone().to(dtype or (x.dtype if x.dtype.is_floating_point else torch.int64))
+
+
+def power_of_tensors(x: torch.Tensor, exponent: torch.Tensor) -> Any:
+    """Given:  x ** y of integers, whose kernel goes through floats
+    Result: products of x, chosen by the bits of y below 64, exact in the dtype
+
+    Larger exponents are right for 0, 1, -1 and even numbers, whose powers have run out; other
+    odd numbers have wrapped around so often that nobody can mean it.
+    """
+    x, exponent = _tensors(x, exponent)
+    if x.dtype.is_floating_point or x.dtype is torch.bool:
+        return NotImplemented
+    result = torch.ones_like(x * exponent)
+    left, base = exponent, x
+    for _ in range(6):
+        odd = torch.bitwise_and(left, 1) == 1
+        result = torch.where(odd, result * base, result)
+        left, base = torch.div(left, 2, rounding_mode="floor"), base * base
+    zero = torch.zeros_like(result)
+    parity = torch.where(torch.bitwise_and(exponent, 1) == 1, x, x * x)
+    odd = torch.bitwise_and(x, 1) == 1
+    result = torch.where(torch.logical_or(exponent < 64, odd), result, zero)
+    # 1 and -1 have powers below 0, too; those of other numbers are fractions.
+    result = torch.where(exponent < 0, zero, result)
+    one = torch.logical_or(x == 1, x == -1) if x.dtype.is_signed else x == 1
+    return torch.where(one, parity, result)
+
+
+def sign(x: torch.Tensor) -> Any:
     """Given:  sign(x) of floats, whose kernel keeps NaN
     Result: (x > 0) - (x < 0), which is 0 for NaN, as in eager
     """
+    if not x.dtype.is_floating_point:
+        return NotImplemented
     return (x > 0).to(x.dtype) - (x < 0).to(x.dtype)
 
 
@@ -198,14 +271,25 @@ DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
         remainder, "aten::remainder.Scalar_Tensor_out", _of_integers
     ),
     aten.div.Tensor_mode: Decomposition(
-        truncating_division, "aten::div.out_mode", _truncates_integers
+        rounding_division, "aten::div.out_mode", _rounds_otherwise
     ),
     aten.div.Scalar_mode: Decomposition(
-        truncating_division, "aten::div.Scalar_mode_out", _truncates_integers
+        rounding_division, "aten::div.Scalar_mode_out", _rounds_otherwise
     ),
     aten.pow.Tensor_Scalar: Decomposition(
         power, "aten::pow.Tensor_Scalar_out", _of_integers, (aten.square.default,)
     ),
+    aten.pow.Tensor_Tensor: Decomposition(
+        power_of_tensors, "aten::pow.Tensor_Tensor_out", _of_integers
+    ),
+    aten.floor_divide.default: Decomposition(
+        floor_division, "aten::floor_divide.out", _of_floats
+    ),
+    aten.trunc.default: Decomposition(whole, "aten::trunc.out", _of_integers),
+    aten.floor.default: Decomposition(whole, "aten::floor.out", _of_integers),
+    aten.ceil.default: Decomposition(whole, "aten::ceil.out", _of_integers),
+    aten.erfc.default: Decomposition(erfc, "aten::erfc.out"),
+    aten.cumsum.default: Decomposition(cumsum, "aten::cumsum.out", _without_dimensions),
     aten.fmax.default: Decomposition(fmax, "aten::fmax.out"),
     aten.fmin.default: Decomposition(fmin, "aten::fmin.out"),
     aten.sort.default: Decomposition(
@@ -271,7 +355,7 @@ def order_of(tensor: torch.Tensor) -> tuple[int, ...]:
 
 def _in_default_order(operator: Operator, function: Callable[..., Any]) -> Callable[..., Any]:
     """Given:  operator(x) with x channels-last, say
-    Result: function(x.contiguous()), or the operator itself of it
+    Result: function(x.contiguous()), or the operator itself of it; then the order it had
     """
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -279,11 +363,18 @@ def _in_default_order(operator: Operator, function: Callable[..., Any]) -> Calla
         ordered = [_ordered(leaf) if _is_plain(leaf) else leaf for leaf in leaves]
         new_args, new_kwargs = pytree.tree_unflatten(ordered, tree)
         result = function(*new_args, **new_kwargs)
-        if result is not NotImplemented:
-            return result
         if all(new is old for new, old in zip(ordered, leaves, strict=True)):
-            return NotImplemented
-        return operator(*new_args, **new_kwargs)
+            return result
+        if result is NotImplemented:
+            result = operator(*new_args, **new_kwargs)
+        if torch.Tag.pointwise not in operator.tags:
+            return result
+        with disable_proxy_modes_tracing():
+            before = operator(*args, **kwargs)
+        # ExecuTorch has a name for this order alone.
+        if order_of(before) == (0, 2, 3, 1):
+            return result.clone(memory_format=torch.channels_last)
+        return result
 
     return wrapped
 
@@ -313,7 +404,9 @@ def needed(program: ExportedProgram, kernels: Collection[str]) -> set[Operator]:
 def decompose(program: ExportedProgram, operators: Collection[Operator]) -> ExportedProgram:
     """A program in which these operators are written with others; `program` stays as it is."""
     defaults = torch.export.default_decompositions()
-    table: dict[Any, Callable[..., Any]] = {}
+    there = {n.target for m in graph_modules(program.graph_module) for n in m.graph.nodes}
+    # An operator that is not there yet comes out of a composite.
+    table: dict[Any, Callable[..., Any]] = {} if there.issuperset(operators) else dict(defaults)
     for operator in operators:
         decomposition = DECOMPOSITIONS.get(operator)
         function = decomposition.function if decomposition else _nothing

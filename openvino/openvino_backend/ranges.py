@@ -216,6 +216,26 @@ def _of_remainder(ranges: Ranges, node: fx.Node) -> Range | None:
     return 0, divisor[1] - 1
 
 
+def _of_fmod(ranges: Ranges, node: fx.Node) -> Range | None:
+    """As far from 0 as the divisor allows, on the side of what is divided."""
+    divisor, found = ranges.of(node.args[1]), ranges.of(node.args[0])
+    if divisor is None:
+        return found
+    most = max(abs(divisor[0]), abs(divisor[1]), 1) - 1
+    if found is None:
+        return -most, most
+    return max(-most, min(found[0], 0)), min(most, max(found[1], 0))
+
+
+def _of_quotient(ranges: Ranges, node: fx.Node) -> Range | None:
+    found, divisor = ranges.of(node.args[0]), ranges.of(node.args[1])
+    if found is None or divisor is None or divisor[0] <= 0:
+        return None
+    corners = [end // by for end in found for by in divisor]
+    # Truncation is one more than the floor below 0.
+    return min(corners), max(*corners, 0)
+
+
 _ARITHMETIC: dict[str, Callable[[Ranges, fx.Node], Range | None]] = {
     "aten.add.Tensor": lambda r, n: _combine(r, n, lambda a, b: a + b),
     "aten.sub.Tensor": lambda r, n: _combine(r, n, lambda a, b: a - b),
@@ -251,6 +271,8 @@ _RULES: dict[str, Callable[[Ranges, fx.Node], Range | None]] = {
     "aten.clamp.Tensor": _of_clamp,
     "aten.argmax.default": _of_place,
     "aten.argmin.default": _of_place,
+    "aten.div.Tensor_mode": _of_quotient,
+    "aten.fmod.Scalar": _of_fmod,
     "aten.remainder.Scalar": _of_remainder,
     "aten.remainder.Tensor": _of_remainder,
     "aten.index.Tensor": lambda r, n: r.of(n.args[0]),

@@ -137,16 +137,56 @@ def _binary(node: fx.Node, ranges: Ranges) -> str | None:
     return f"OpenVINO does not wrap around where a {_short(result)} overflows"
 
 
+# Integers whose division by way of float32 is exact, measured.
+_DIVISIBLE = (-(2**22), 2**22)
+
+
 def _divide(node: fx.Node, ranges: Ranges) -> str | None:
+    mode = node.kwargs.get("rounding_mode")
     if _dtype(node) not in FLOATS:
-        return "integer division"
-    if node.kwargs.get("rounding_mode") == "floor":
+        return "integer division" if mode is None else _divide_integers(node, ranges)
+    if mode == "floor":
         return "OpenVINO's floor division rounds otherwise"
     return _operands(node, ranges)
 
 
+def _divide_integers(node: fx.Node, ranges: Ranges) -> str | None:
+    """Division, remainder and fmod by a number or a constant that is not 0."""
+    if _dtype(node) not in INTEGERS:
+        return "the remainder of a division of floating point rounds otherwise in OpenVINO"
+    divisor = ranges.of(node.args[1])
+    if not inside(divisor, _DIVISIBLE) or divisor[0] <= 0 <= divisor[1]:  # type: ignore[index]
+        return "its divisor is not known to differ from 0"
+    if not inside(ranges.of(node.args[0]), _DIVISIBLE):
+        return "OpenVINO divides integers in float32, and this one is not known to fit 22 bits"
+    return None
+
+
+# OpenVINO's CPU device compares, chooses and reduces integers in float32.
+_EXACT_IN_FLOAT = (-(2**24), 2**24)
+
+
+def _in_float(node: fx.Node, ranges: Ranges) -> str | None:
+    """An integer operand that float32 may be unable to hold."""
+    for operand in (*operators.tensors(node), *node.args):
+        if isinstance(operand, fx.Node):
+            value = operand.meta.get("val")
+            if not isinstance(value, torch.Tensor) or value.dtype not in INTEGERS:
+                continue
+        elif isinstance(operand, bool) or not isinstance(operand, int):
+            continue
+        if not inside(ranges.of(operand), _EXACT_IN_FLOAT):
+            return (
+                "OpenVINO compares and chooses integers in float32, and these are not known to "
+                "fit 24 bits"
+            )
+    return None
+
+
 def _compare(node: fx.Node, ranges: Ranges) -> str | None:
-    return _operands(node, ranges)
+    if all(_dtype(operand) in FLOATS for operand in operators.tensors(node)):
+        return None
+    return _in_float(node, ranges)
 
 
 def _logical(node: fx.Node, ranges: Ranges) -> str | None:
@@ -170,7 +210,7 @@ def _order(node: fx.Node, ranges: Ranges) -> str | None:
     """Chooses among values, which must be numbers."""
     if any(_dtype(operand) == torch.bool for operand in operators.tensors(node)):
         return "not for bool"
-    return _operands(node, ranges)
+    return None if _dtype(node) in FLOATS else _in_float(node, ranges)
 
 
 def _signed(node: fx.Node, ranges: Ranges) -> str | None:
@@ -184,7 +224,7 @@ def _where(node: fx.Node, ranges: Ranges) -> str | None:
     condition = node.args[0]
     if _dtype(condition) != torch.bool:
         return "its condition is no bool"
-    return _operands(node, ranges)
+    return None if _dtype(node) in FLOATS | {torch.bool} else _in_float(node, ranges)
 
 
 def _cast(node: fx.Node, ranges: Ranges) -> str | None:
@@ -211,7 +251,9 @@ def _indexed(*indices: int) -> Rule:
                 return f"its index is a {_short(_dtype(slot))}"
         present = [slot for slot in slots if slot is not None]
         sizes = cast(fx.Node, node.args[0]).meta["val"].shape
-        if len(present) > 1 and not all(isinstance(size, int) for size in sizes):
+        if len(present) > 1 and not all(
+            isinstance(size, int) and size <= _EXACT_IN_FLOAT[1] for size in sizes
+        ):
             # Those from the end are counted from the start first, which takes the sizes.
             for slot in present:
                 found = ranges.of(slot)
@@ -291,10 +333,6 @@ def _arange(node: fx.Node, ranges: Ranges) -> str | None:
     if not all(isinstance(a, (int, fx.Node)) for a in node.args):
         return "a range with fractions"
     return _made(node, ranges)
-
-
-# OpenVINO's CPU device reduces integers in float32.
-_EXACT_IN_FLOAT = (-(2**24), 2**24)
 
 
 def _total(node: fx.Node, ranges: Ranges) -> str | None:
@@ -484,6 +522,8 @@ _RULES: dict[str, Rule] = {
     "aten.pow.Tensor_Scalar": _float,
     "aten.pow.Tensor_Tensor": _float,
     "aten.div.Tensor_mode": _divide,
+    "aten.fmod.Scalar": _divide_integers,
+    "aten.remainder.Scalar": _divide_integers,
     "aten.abs.default": _signed,
     "aten.neg.default": _signed,
     **dict.fromkeys(

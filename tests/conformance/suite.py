@@ -27,7 +27,7 @@ DOUBLE_TOLERANCE = 1e-7
 _THOROUGH = (torch.float32, torch.int64)
 _FEW = 2
 
-Status = Literal["delegated", "left", "refused", "difference", "error", "crash"]
+Status = Literal["delegated", "left", "refused", "difference", "error", "crash", "control"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,23 +122,22 @@ def variants_of(name: str) -> list[Variant]:
 
 
 def dynamic_variants_of(name: str) -> list[Variant]:
-    """For the first and last dimension of a few samples, if eager takes a larger size there."""
+    """The first sample with two dimensions or more, in its first and its last, each larger in
+    a further call, if eager takes it."""
     operator = OPERATORS[name]
-    found: list[Variant] = []
     if not operator.dynamic:
-        return found
-    for dtype in (torch.float32, torch.int64):
-        of_dtype = [v for v in variants_of(name) if v.dtype == dtype]
-        plain = [
-            v for v in of_dtype if v.inputs and v.inputs[0].dim() > 1 and v.inputs[0].numel()
-        ][:2]
-        for variant in plain:
-            for dim in (0, -1):
-                dim %= variant.inputs[0].dim()
-                wanted = dataclasses.replace(variant, dynamic=dim)
-                if any(wanted.dynamic_sizes) and _works(operator, wanted, wanted.larger):
-                    found.append(wanted)
-    return found
+        return []
+    plain = (
+        variant
+        for variant in variants_of(name)
+        if variant.inputs and variant.inputs[0].dim() > 1 and variant.inputs[0].numel()
+    )
+    first = next(plain, None)
+    if first is None:
+        return []
+    dims = {0, first.inputs[0].dim() - 1}
+    wanted = [dataclasses.replace(first, dynamic=dim) for dim in sorted(dims)]
+    return [v for v in wanted if any(v.dynamic_sizes) and _works(operator, v, v.larger)]
 
 
 def _works(operator: Operator, variant: Variant, inputs: list[Tensor]) -> bool:

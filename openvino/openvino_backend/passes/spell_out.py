@@ -46,11 +46,19 @@ def _truncated(build: Builder, x: Any) -> fx.Node:
     return build.where(negative, build.call(aten.ceil.default, x), build.call(aten.floor.default, x))
 
 
-def _truncating_division(build: Builder, node: fx.Node) -> fx.Node | None:
-    """The frontend truncates by way of an integer."""
-    if node.kwargs.get("rounding_mode") is None:
-        return build.call(aten.div.Tensor, *node.args)
-    return _truncated(build, build.call(aten.div.Tensor, *node.args))
+def _division(build: Builder, node: fx.Node) -> fx.Node | None:
+    """The frontend rounds by way of an integer, and integers down as it rounds towards 0."""
+    x, divisor = node.args
+    if _value(node).dtype.is_floating_point:
+        return _truncated(build, build.call(aten.div.Tensor, x, divisor))
+    if node.kwargs["rounding_mode"] == "trunc":
+        return None
+    if isinstance(divisor, fx.Node):
+        rest = build.call(aten.remainder.Tensor, x, divisor)
+    else:
+        rest = build.call(aten.remainder.Scalar, x, divisor)
+    whole = build.call(aten.sub.Tensor, x, rest)
+    return build.call(aten.div.Tensor_mode, whole, divisor, rounding_mode="trunc")
 
 
 def _truth(build: Builder, x: Any) -> Any:
@@ -172,7 +180,7 @@ def _depends_on_inputs(node: fx.Node) -> bool:
 _REWRITES: dict[str, Callable[[Builder, fx.Node], fx.Node | None]] = {
     "aten.abs.default": _abs,
     "aten.trunc.default": _trunc,
-    "aten.div.Tensor_mode": _truncating_division,
+    "aten.div.Tensor_mode": _division,
     **dict.fromkeys(
         (f"aten.logical_{name}.default" for name in ("and", "or", "xor", "not")), _logical
     ),

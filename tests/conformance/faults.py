@@ -1,0 +1,24 @@
+"""Where ExecuTorch itself is wrong: its portable kernels differ from eager, and no program of
+ours can be right that is left to them. A backend that computes it is right all the same.
+
+(operator, pattern of the sample's label, dtypes or "" for all, reason)
+"""
+
+import fnmatch
+
+FAULTS: tuple[tuple[str, str, str, str], ...] = (
+    (
+        "clamp tensors",
+        "scalars*",
+        "",
+        "a number beside a tensor without dimensions becomes an int64 or float32 tensor",
+    ),
+)
+
+
+def fault_of(operator: str, label: str, dtype: str) -> str | None:
+    for name, pattern, dtypes, reason in FAULTS:
+        if fnmatch.fnmatchcase(operator, name) and fnmatch.fnmatchcase(label, pattern):
+            if not dtypes or dtype in dtypes.split():
+                return reason
+    return None
