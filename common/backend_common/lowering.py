@@ -32,6 +32,7 @@ from backend_common.mutations import settle_mutations
 from backend_common.operators import operator_name
 from backend_common.options import option_error
 from backend_common.report import Row
+from backend_common.shared_state import share_state
 from backend_common.sizes import settle_sizes
 from backend_common.stages import stage
 
@@ -131,6 +132,7 @@ def _lower(
     for name, program in exported.items():
         settle_sizes(program)
         prepare(name, program)
+    shares = len(exported) > 1 and share_state(exported)
     programs: Mapping[str, ExportedProgram] = exported
     decomposed: set[decompositions.Operator] = set()
     withdrawn: dict[str, dict[str, Rejection]] = {name: {} for name in programs}
@@ -161,7 +163,7 @@ def _lower(
         }
     rows = [row for name in programs for row in _rows(edge, name, chosen, diagnostics[name])]
     say("emit the program")
-    executorch = _to_executorch(edge, external_weights)
+    executorch = _to_executorch(edge, external_weights, shares)
     _check_kernels(executorch, rows)
     with stage("serialize the program"):
         buffer = bytes(executorch.buffer)
@@ -252,11 +254,13 @@ def _keep_initial_values(program: ExportedProgram) -> None:
             node.meta["et_init_buffer"] = True
 
 
-def _to_executorch(edge: EdgeProgramManager, external_weights: bool) -> ExecutorchProgramManager:
+def _to_executorch(
+    edge: EdgeProgramManager, external_weights: bool, shares_state: bool
+) -> ExecutorchProgramManager:
     config = ExecutorchBackendConfig(
         # Names in a fixed form: an operator without an out variant is reported with the others.
         to_out_var_pass=ToOutVarPass(ignore_to_out_var_failure=True),
-        memory_planning_pass=MemoryPlanningPass(),
+        memory_planning_pass=MemoryPlanningPass(share_mutable_buffers=shares_state),
         segment_alignment=SEGMENT_ALIGNMENT,
         extract_delegate_segments=True,
         external_constants=external_weights,

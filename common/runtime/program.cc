@@ -244,6 +244,7 @@ struct executorch_backends_program {
   BackendOptionStore option_store;
   et::LoadBackendOptionsMap options;
   std::vector<std::string> methods;
+  bool shares_state = false;  // among its methods
   std::mutex mutex;
   executorch::etdump::ETDumpGen* recorder = nullptr;  // the module's, or null
   std::vector<uint8_t> etdump;                        // the last one that was asked for
@@ -299,19 +300,15 @@ Error make_loader(const char* path, int32_t mode, Program* program,
   }
 }
 
-Error load(const char* path, const void* bytes, size_t byte_count, const char* data_path,
-           int32_t mode, Program* program) {
+/// Opens the program. Methods that share state get the memory for it together.
+Error open(const char* path, size_t byte_count, const char* data_path, int32_t mode, bool share,
+           Program* program) {
   Error error = Error::Ok;
   std::unique_ptr<et::DataLoader> loader;
   if (path != nullptr) {
     error = make_loader(path, mode & ~EXECUTORCH_BACKENDS_RECORD, program, &loader);
     if (error != Error::Ok) return error;
   } else {
-    program->bytes = allocate_aligned(byte_count);
-    if (program->bytes == nullptr || (bytes == nullptr && byte_count != 0)) {
-      ETB_FAIL(MemoryAllocationFailed, "cannot copy %zu bytes of program", byte_count);
-    }
-    if (byte_count != 0) std::memcpy(program->bytes.get(), bytes, byte_count);
     loader = std::make_unique<BufferDataLoader>(program->bytes.get(), byte_count);
   }
   std::unique_ptr<et::DataLoader> data_loader;
@@ -326,14 +323,42 @@ Error load(const char* path, const void* bytes, size_t byte_count, const char* d
     program->recorder = recorder.get();
   }
   program->module = std::make_unique<Module>(std::move(loader), nullptr, nullptr,
-                                             std::move(recorder), std::move(data_loader));
-  error = program->module->load(et::Program::Verification::InternalConsistency);
+                                             std::move(recorder), std::move(data_loader), share);
+  return program->module->load(et::Program::Verification::InternalConsistency);
+}
+
+/// Whether a method has planned memory beside the one of its activations: buffers that several
+/// methods write to are planned there (ExecuTorch's `share_mutable_buffers`).
+Error find_shared_state(Program* program) {
+  for (const std::string& name : program->methods) {
+    auto meta = program->module->method_meta(name);
+    if (!meta.ok()) return meta.error();
+    if (meta->num_memory_planned_buffers() > 1) program->shares_state = true;
+  }
+  return Error::Ok;
+}
+
+Error load(const char* path, const void* bytes, size_t byte_count, const char* data_path,
+           int32_t mode, Program* program) {
+  if (path == nullptr) {
+    program->bytes = allocate_aligned(byte_count);
+    if (program->bytes == nullptr || (bytes == nullptr && byte_count != 0)) {
+      ETB_FAIL(MemoryAllocationFailed, "cannot copy %zu bytes of program", byte_count);
+    }
+    if (byte_count != 0) std::memcpy(program->bytes.get(), bytes, byte_count);
+  }
+  Error error = open(path, byte_count, data_path, mode, /*share=*/false, program);
   if (error != Error::Ok) return error;
   auto names = program->module->method_names();
   if (!names.ok()) return names.error();
   program->methods.assign(names->begin(), names->end());
   std::sort(program->methods.begin(), program->methods.end());
-  return Error::Ok;
+  if (program->methods.size() < 2) return Error::Ok;
+  error = find_shared_state(program);
+  if (error != Error::Ok || !program->shares_state) return error;
+  // A module's memory is chosen when it is made, and only a program says what it needs.
+  program->module.reset();
+  return open(path, byte_count, data_path, mode, /*share=*/true, program);
 }
 
 int32_t no_such_method(const Program& program, const char* method) {
@@ -571,12 +596,17 @@ int32_t executorch_backends_method_load(executorch_backends_program* program, co
     if (!program->has(method)) return no_such_method(*program, method);
     std::lock_guard<std::mutex> lock(program->mutex);
     if (program->module->is_method_loaded(method)) return 0;
-    LogCapture log;
-    const Error error =
-        program->module->load_method(method, nullptr, nullptr, &program->options, {});
-    if (error != Error::Ok) {
-      return fail(error, "cannot load method '" + std::string(method) + "' of " + program->name,
-                  log);
+    // To load a method sets its state to what it starts with, so those that share it are loaded
+    // before the first of them runs.
+    const std::vector<std::string> methods =
+        program->shares_state ? program->methods : std::vector<std::string>{method};
+    for (const std::string& name : methods) {
+      LogCapture log;
+      const Error error =
+          program->module->load_method(name, nullptr, nullptr, &program->options, {});
+      if (error != Error::Ok) {
+        return fail(error, "cannot load method '" + name + "' of " + program->name, log);
+      }
     }
     return 0;
   });
