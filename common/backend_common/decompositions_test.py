@@ -18,6 +18,9 @@ VOLUME = torch.randn(2, 3, 5, 6, 7, generator=torch.Generator().manual_seed(0))
 BYTES = torch.tensor([0, 1, 3, 200, 255], dtype=torch.uint8)
 
 
+IMAGE = torch.arange(120).reshape(2, 3, 4, 5).to(memory_format=torch.channels_last)
+
+
 class Call(torch.nn.Module):
     def __init__(self, function):
         super().__init__()
@@ -44,6 +47,18 @@ CASES = {
         FLOATS,
         OTHERS,
     ),
+    "floor_division_of_floats": (
+        lambda x, y: torch.div(x, y, rounding_mode="floor"),
+        FLOATS.repeat_interleave(7),
+        OTHERS.repeat(7) - 1,
+    ),
+    "floor_divide_of_halves": (torch.floor_divide, FLOATS.half(), OTHERS.half()),
+    "power_by_integers": (torch.pow, INTS, torch.tensor([3, 5, -1, 0, 9, 40, 1, 2, 3])),
+    "power_of_bytes_by_bytes": (torch.pow, BYTES, BYTES.flip(0)),
+    "trunc_of_integers": (torch.trunc, INTS),
+    "floor_of_integers": (torch.floor, INTS),
+    "erfc": (torch.special.erfc, FLOATS),
+    "cumsum_without_dimensions": (lambda x: x[0].cumsum(0), INTS),
     "square_of_integers": (torch.square, torch.tensor([2**30 + 1, -(2**31) - 1])),
     "power_of_integers": (lambda x: x**3, torch.tensor([2**20 + 1, -3, 0])),
     "power_zero_of_integers": (lambda x: x**0, INTS),
@@ -55,6 +70,11 @@ CASES = {
     "fmin": (torch.fmin, FLOATS, OTHERS),
     "fmax_of_integers": (torch.fmax, INTS, DIVISORS),
     "fmax_of_mixed_types": (torch.fmax, FLOATS, DIVISORS[:7]),
+    "channels_last_with_a_row": (lambda x, y: x + y, IMAGE, INTS[:5]),
+    "channels_last_reduced": (lambda x: x.amax(1), IMAGE),
+    "channels_last_padded": (lambda x: F.pad(x, [1, 1]), IMAGE),
+    "channels_last_of_a_composite": (lambda x: F.pixel_unshuffle(x[..., :4], 2), IMAGE),
+    "channels_last_concatenated": (lambda x: torch.cat([x, x], 1), IMAGE),
     "sort": (torch.sort, REPEATED),
     "sort_along_first_dim_descending": (lambda x: torch.sort(x, 0, True), REPEATED),
     "sort_stable": (lambda x: torch.sort(x, stable=True, descending=True), REPEATED),

@@ -63,3 +63,29 @@ def test_int64_holds_what_int32_holds():
     assert inside((0, 1), limits(torch.int64))
     assert not inside((0, 2**31), limits(torch.int64))
     assert not inside(None, limits(torch.int64))
+
+
+def test_a_sum_is_as_large_as_its_terms_together():
+    assert range_of_result(lambda x: x.sum(0), torch.zeros(4, 3, dtype=torch.int8)) == (-512, 508)
+
+
+def test_a_place_is_within_what_is_searched():
+    assert range_of_result(lambda x: x.argmax(0), torch.zeros(4, dtype=torch.int8)) == (0, 3)
+
+
+def test_a_remainder_is_below_its_divisor():
+    assert range_of_result(lambda x: x % 5, X) == (0, 4)
+
+
+def test_a_quotient_is_between_the_quotients_of_the_ends():
+    small = torch.zeros(4, dtype=torch.int8)
+    assert range_of_result(lambda x: x // 3, small) == (-43, 42)
+
+
+def test_clamping_bounds_what_is_unknown():
+    assert range_of_result(lambda x: x.clamp(-3, 9), X) == (-3, 9)
+    assert range_of_result(lambda x: x.clamp(min=0), X) is None
+
+
+def test_bits_stay_within_the_operands_bits():
+    assert range_of_result(lambda x: (x & 3) | 4, torch.zeros(4, dtype=torch.uint8)) == (0, 255)

@@ -264,7 +264,8 @@ class _Program(torch.nn.Module):
 
 def _run(name: str, variants: Sequence[Variant], backend: str) -> Outcome:
     module = _Program(name, variants).eval()
-    first = [torch.ones(2), *(tensor for v in variants for tensor in v.inputs)]
+    # Copies: one tensor as two inputs would have one size.
+    first = [torch.ones(2), *(tensor.clone() for v in variants for tensor in v.inputs)]
     calls = [first]
     shapes = None
     if any(variant.dynamic is not None for variant in variants):

@@ -119,16 +119,23 @@ def _index(build: Builder, node: fx.Node) -> fx.Node | None:
 
 
 def _gather(build: Builder, node: fx.Node) -> fx.Node | None:
-    """The frontend wants all sizes but the axis's equal."""
+    """All sizes but the axis's must be equal there: a smaller index is padded, its result cut."""
     x, dim, index, *rest = cast(tuple[fx.Node, int, fx.Node], node.args)
     sizes, wanted = _value(x).shape, _value(index).shape
-    narrowed: Any = x
-    for at, (have, want) in enumerate(zip(sizes, wanted, strict=True)):
-        if at != dim % len(sizes) and have != want:
-            narrowed = build.call(aten.slice_copy.Tensor, narrowed, at, 0, want)
-    if narrowed is x:
+    smaller = [
+        at
+        for at, (have, want) in enumerate(zip(sizes, wanted, strict=True))
+        if at != dim % len(sizes) and have != want
+    ]
+    if not smaller:
         return None
-    return build.call(aten.gather.default, narrowed, dim, index, *rest, **node.kwargs)
+    missing = [sizes[at] - wanted[at] if at in smaller else 0 for at in range(len(sizes))]
+    padding = [number for at in reversed(missing) for number in (0, at)]
+    padded = build.call(aten.constant_pad_nd.default, index, padding, 0)
+    result = build.call(aten.gather.default, x, dim, padded, *rest, **node.kwargs)
+    for at in smaller:
+        result = build.call(aten.slice_copy.Tensor, result, at, 0, wanted[at])
+    return result
 
 
 def _clamp(build: Builder, node: fx.Node) -> fx.Node:

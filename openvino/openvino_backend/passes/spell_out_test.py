@@ -1,0 +1,65 @@
+"""What is written out equals eager, on OpenVINO, and is delegated."""
+
+import backend_common
+import pytest
+import torch
+
+from openvino_backend.conftest import lower
+
+NAN, INF = float("nan"), float("inf")
+FLOATS = torch.tensor([NAN, INF, -INF, 0.0, -0.0, 1.5, -1.5, 2.5, -2.5, 3.0, 1e30, -1e30])
+# Every value of 16 bits: OpenVINO divides integers in float32.
+SHORTS = torch.arange(-(2**15), 2**15, dtype=torch.int16)
+GRID = torch.arange(60.0).reshape(3, 4, 5)
+ROWS, COLUMNS = torch.tensor([[-3], [2]]), torch.tensor([-1, 0, -4])
+BYTES = torch.tensor([[255, 255, 3], [0, 1, 2]], dtype=torch.uint8)
+
+CASES = {
+    "trunc": (torch.trunc, FLOATS),
+    "truncating_division": (lambda x: torch.div(x, 0.7, rounding_mode="trunc"), FLOATS),
+    "logical_not": (torch.logical_not, FLOATS),
+    "logical_and": (lambda x: torch.logical_and(x, x.flip(0)), FLOATS),
+    "cast_to_bool": (lambda x: x.bool(), FLOATS),
+    "any": (lambda x: x.reshape(3, 4).any(1), FLOATS),
+    "all": (lambda x: x.reshape(3, 4).all(1), FLOATS),
+    "variance_with_a_correction": (lambda x: x.var((0, 2), correction=2), GRID),
+    "variance_of_all": (lambda x: x.var(), GRID),
+    "several_indices": (lambda x, i, j: x[i, j], GRID, ROWS, COLUMNS),
+    "indices_apart": (lambda x, i, j: x[i, :, j], GRID, ROWS, COLUMNS),
+    "gather_with_a_smaller_index": (
+        lambda x, i: torch.gather(x, 2, i),
+        GRID,
+        torch.tensor([[[4, 0, 1]]]),
+    ),
+    "clamp_between_tensors": (lambda x: torch.clamp(x, x.flip(0) - 1, x.flip(0) + 1), FLOATS),
+    "largest_norm": (lambda x: torch.linalg.vector_norm(x.reshape(3, 4), INF, 1), FLOATS),
+    "sum_of_bytes": (lambda x: x.sum(1), BYTES),
+    "running_sum_of_bytes": (lambda x: x.cumsum(1), BYTES),
+    "absolute_value_of_a_range": (lambda x: torch.arange(-2, 2).abs() + x, BYTES[0, :1]),
+    "floor_division": (lambda x: x.long() // 7, SHORTS),
+    "floor_division_by_a_negative": (lambda x: x.long() // -49, SHORTS),
+    "truncating_integer_division": (lambda x: torch.div(x, 3, rounding_mode="trunc"), SHORTS),
+    "remainder": (lambda x: x.long() % 255, SHORTS),
+    "fmod": (lambda x: torch.fmod(x.long(), -7), SHORTS),
+}
+
+
+class Call(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        # Beside the sine, even a lone cast is worth delegating.
+        return torch.sin(torch.ones(2) + inputs[0].flatten()[0]), self.function(*inputs)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_equals_eager(name):
+    function, *inputs = CASES[name]
+    module = Call(function)
+    lowered = lower(module, *inputs)
+    left = [row for row in lowered.report if not row.delegated]
+    assert not left, left
+    _, actual = backend_common.load(lowered.buffer).forward(*inputs)
+    torch.testing.assert_close(actual, module(*inputs)[1], equal_nan=True)
