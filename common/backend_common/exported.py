@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import fx
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind
+from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 
 from backend_common.diagnostics import source_line
 from backend_common.errors import LoweringError
@@ -87,8 +87,30 @@ def refuse_written_constants(name: str, program: ExportedProgram) -> None:
         raise LoweringError(f"'{name}' writes to {len(rows)} {noun}:", rows)
 
 
+def refuse_strange_results(name: str, program: ExportedProgram) -> None:
+    """LoweringError where what it returns is nothing at all, or no tensor, number or None."""
+    rows = []
+    results = [
+        spec.arg
+        for spec in program.graph_signature.output_specs
+        if spec.kind is OutputKind.USER_OUTPUT
+    ]
+    for index, result in enumerate(results):
+        value = getattr(result, "value", None)
+        if isinstance(result, ConstantArgument) and isinstance(value, str):
+            reason = f"it is the text {value!r}, and programs return tensors, numbers and None"
+            remedy = "leave it out, and keep it beside the program"
+            rows.append(Row(name, "", f"output {index}", "", False, "", reason, remedy))
+    if all(isinstance(each, ConstantArgument) and each.value is None for each in results):
+        reason = "it returns None only, and programs return something"
+        rows.append(Row(name, "", "outputs", "", False, "", reason, "return a tensor"))
+    if rows:
+        raise LoweringError(f"'{name}' returns what a program cannot:", rows)
+
+
 def prepare(name: str, program: ExportedProgram) -> None:
     """In place; the program computes what it did. LoweringError where it cannot be what eager is."""
     refuse_written_constants(name, program)
+    refuse_strange_results(name, program)
     LetViewsCopy()(program.graph_module)
     PackAttention()(program.graph_module)

@@ -56,3 +56,31 @@ def test_a_write_to_what_export_takes_for_a_constant_is_refused_by_name():
     assert operators == ["aten.index_copy_.default", "aten.add_.Tensor"]
     assert all("exported_test.py" in row.source for row in caught.value.rows)
     assert all("register_buffer" in row.remedy for row in caught.value.rows)
+
+
+class Returns(torch.nn.Module):
+    def __init__(self, result):
+        super().__init__()
+        self.result = result
+
+    def forward(self, x):
+        return self.result(self, x)
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [
+        (lambda m, x: (x * 2, "a text"), "'a text'"),
+        (lambda m, x: None, "None only"),
+        (lambda m, x: (None, None), "None only"),
+    ],
+)
+def test_results_that_programs_cannot_return_are_refused(result, reason):
+    with pytest.raises(LoweringError, match=reason):
+        lower(Returns(result), (torch.ones(2),), backend="portable")
+
+
+def test_an_expanded_example_is_taken_as_if_it_were_packed():
+    x = torch.ones(1, 2).expand(3, 2)
+    program = load(lower(Returns(lambda m, x: x * 2), (x,), backend="portable").buffer)
+    assert torch.equal(program.forward(x)[0], x * 2)

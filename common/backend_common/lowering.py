@@ -92,6 +92,8 @@ def lower(
 
     Raises LoweringError; its rows name every cause.
     """
+    if isinstance(keep, str):
+        raise TypeError(f"lower: keep is the text {keep!r}; pass a list of operators, [{keep!r}]")
     say = progress or (lambda text: None)
     chosen = registry.find(backend)
     with warnings.catch_warnings():
@@ -162,12 +164,29 @@ def _lower(
             name: _decompose(name, program, decomposed) for name, program in exported.items()
         }
     rows = [row for name in programs for row in _rows(edge, name, chosen, diagnostics[name])]
+    _warn_of_unknown(keep, rows)
     say("emit the program")
     executorch = _to_executorch(edge, external_weights, shares)
     _check_kernels(executorch, rows)
     with stage("serialize the program"):
         buffer = bytes(executorch.buffer)
         return Lowered(buffer, tuple(rows), _only_data_file(executorch))
+
+
+class KeepWarning(UserWarning):
+    """A name in `keep` is no operator of the program."""
+
+
+def _warn_of_unknown(keep: Collection[str], rows: Sequence[Row]) -> None:
+    there = {row.operator for row in rows}
+    for name in keep:
+        operator = name.replace("::", ".")
+        if not any(each == operator or each.startswith(operator + ".") for each in there):
+            warnings.warn(
+                f"keep names '{name}', and the program's operators are {', '.join(sorted(there))}",
+                KeepWarning,
+                stacklevel=4,
+            )
 
 
 def _withdraw(withdrawal: Withdrawal, withdrawn: dict[str, dict[str, Rejection]]) -> bool:

@@ -20,7 +20,9 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from backend_common import ExecutionError, LoweringError, Method, load, lower
 from backend_common import backend as registry
+from backend_common import lowering
 from backend_common.harness import difference
+from backend_common.lowering import KeepWarning
 from backend_common.options import check_options
 
 X = torch.tensor([[1.0, -2.0, 3.0, 4.0]])
@@ -300,10 +302,14 @@ def test_a_failure_inside_decomposition_names_the_operator():
     assert "While executing" not in row.reason
 
 
-def test_a_failure_in_emission_is_told():
-    error = refusal(lambda x: (x + 1, "text"), X)
+def test_a_failure_in_emission_is_told(monkeypatch):
+    def fail(*arguments):
+        raise RuntimeError("no memory for aten.add.Tensor")
+
+    monkeypatch.setattr(lowering.EdgeProgramManager, "to_executorch", fail)
+    error = refusal(lambda x: x + 1, X)
     assert str(error).startswith("emitting the program failed")
-    assert "text" in error.rows[0].reason
+    assert "no memory" in error.rows[0].reason
 
 
 def test_unknown_backend_and_options():
@@ -494,3 +500,13 @@ def test_an_operator_without_a_kernel_keeps_the_backends_reason(names, monkeypat
     (row,) = caught.value.rows
     assert "aten::cummax.out" in row.reason and "the device has no cummax" in row.reason
     assert row.remedy == "use sort"
+
+
+def test_a_name_in_keep_that_is_no_operator_is_warned_of():
+    with pytest.warns(KeepWarning, match=r"'aten.rleu'.*aten.relu.default"):
+        lower(torch.nn.ReLU(), (torch.ones(2),), backend="portable", keep=["aten.rleu"])
+
+
+def test_keep_is_a_list():
+    with pytest.raises(TypeError, match=r"\['aten.relu'\]"):
+        lower(torch.nn.ReLU(), (torch.ones(2),), backend="portable", keep="aten.relu")

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import torch
 from torch.export import ExportedProgram
+from torch.utils import _pytree as pytree
 
 from backend_common.diagnostics import keep_user_frames
 from backend_common.errors import LoweringError
@@ -74,19 +75,20 @@ def _export(name: str, method: Method | ExportedProgram, strict: bool) -> Export
             f"lower: method '{name}' is a {type(method).__name__}; it can be a Method(module, "
             "inputs, kwargs, dynamic_shapes) or an ExportedProgram"
         )
-    kwargs = dict(method.kwargs or {})
+    inputs = pytree.tree_map_only(torch.Tensor, _packed, method.inputs)
+    kwargs = pytree.tree_map_only(torch.Tensor, _packed, dict(method.kwargs or {}))
     with stage("torch.export", name), torch.no_grad(), keep_user_frames():
         try:
             return torch.export.export(
                 method.module,
-                method.inputs,
+                inputs,
                 kwargs,
                 dynamic_shapes=method.dynamic_shapes,
                 strict=strict,
             )
         except Exception as error:
             causes = every_cause(
-                error, name, method.module, method.inputs, kwargs, method.dynamic_shapes
+                error, name, method.module, inputs, kwargs, method.dynamic_shapes
             )
             if not causes:
                 raise
@@ -94,3 +96,11 @@ def _export(name: str, method: Method | ExportedProgram, strict: bool) -> Export
             raise LoweringError(
                 f"torch.export of '{name}' failed in {len(causes)} {noun}:", causes
             ) from error
+
+
+def _packed(example: torch.Tensor) -> torch.Tensor:
+    """The example with memory of its own for each element: ExecuTorch knows no stride of 0."""
+    expanded = any(
+        stride == 0 and size > 1 for stride, size in zip(example.stride(), example.shape, strict=True)
+    )
+    return example.contiguous() if expanded else example

@@ -1,6 +1,7 @@
 """What a method writes to: its buffers, and inputs of the caller."""
 
 import dataclasses
+import warnings
 
 from executorch.exir.dialects._ops import ops as exir_ops
 from torch import fx
@@ -10,6 +11,10 @@ from torch.export.graph_signature import OutputKind
 _clone = exir_ops.edge.dim_order_ops._clone_dim_order.default
 
 _WRITES = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
+
+
+class InputMutationWarning(UserWarning):
+    """A program writes to a copy of its input, not to the caller's tensor."""
 
 
 def settle_mutations(program: ExportedProgram) -> None:
@@ -47,6 +52,12 @@ def settle_mutations(program: ExportedProgram) -> None:
             results[index] = copies[value]
             spec.arg = dataclasses.replace(spec.arg, name=copies[value].name)  # type: ignore[type-var]
         if spec.kind is OutputKind.USER_INPUT_MUTATION:
+            warnings.warn(
+                f"the program writes to its input '{spec.target}': it computes with what it wrote, "
+                "and leaves the caller's tensor as it was. Return the new value to see it",
+                InputMutationWarning,
+                stacklevel=2,
+            )
             spec.kind = OutputKind.BUFFER_MUTATION
     output.args = (tuple(results),)
     program.graph_module.recompile()

@@ -383,8 +383,10 @@ def load(
     data_path = str(data).encode() if data is not None else None
     if isinstance(source, (str, Path)):
         path, content, name = str(source).encode(), b"", f"'{source}'"
-    else:
+    elif isinstance(source, (bytes, bytearray, memoryview)):
         path, content, name = None, bytes(source), "the program's bytes"
+    else:
+        raise TypeError(f"load: source is a {type(source).__name__}; it can be a path or bytes")
     _check(
         _call("program_load")(
             *(path, content, len(content), data_path),

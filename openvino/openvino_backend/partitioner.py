@@ -70,6 +70,7 @@ class OpenvinoPartitioner(Partitioner):
             for node in nodes:
                 node.meta["delegation_tag"] = tag
         tag_constant_data(exported_program)
+        _leave_constants_that_are_returned(exported_program)
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
 
     def _partitions(self, program: ExportedProgram) -> list[list[fx.Node]]:
@@ -146,6 +147,15 @@ class OpenvinoPartitioner(Partitioner):
             program, nodes, subgraph.inputs_of(program, nodes), subgraph.results_of(nodes)
         )
         preprocess.to_model(module, self._options)
+
+
+def _leave_constants_that_are_returned(program: ExportedProgram) -> None:
+    """A constant that goes into one delegate moves into it, unless others need it, too."""
+    for node in program.graph.nodes:
+        tag = node.meta.get("delegation_tag")
+        if node.op == "placeholder" and tag is not None:
+            if any(user.meta.get("delegation_tag") != tag for user in node.users):
+                del node.meta["delegation_tag"]
 
 
 _MOVING = operators.MOVES | operators.CASTS

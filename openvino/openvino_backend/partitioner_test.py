@@ -5,7 +5,7 @@ import pytest
 import torch
 from executorch.exir import to_edge_transform_and_lower
 
-from openvino_backend import conversion, operators, preprocess, support
+from openvino_backend import compilation, conversion, operators, preprocess, support
 from openvino_backend.conftest import lower
 from openvino_backend.partitioner import OpenvinoPartitioner
 
@@ -34,13 +34,6 @@ def test_a_plain_model_is_delegated_whole(two_layers):
         (lambda x: x * x, (torch.tensor([3], dtype=torch.uint8),), "aten.mul.Tensor", "wrap"),
         (torch.exp, (torch.ones(2, dtype=torch.float64),), "aten.exp.default", "float64"),
         (torch.exp, (torch.ones(0, 2),), "aten.exp.default", "no elements"),
-        (
-            torch.exp,
-            (torch.ones(1, 3, 4, 4).to(memory_format=torch.channels_last),),
-            "aten.exp.default",
-            "default order",
-        ),
-        (lambda x: x.argmax(), (torch.ones(3),), "aten.argmax.default", "no rule"),
         (lambda x: x.int(), (torch.ones(3),), "dim_order_ops._to_dim_order_copy", "saturates"),
     ],
 )
@@ -89,14 +82,14 @@ def test_a_conversion_that_fails_leaves_that_node_alone(monkeypatch):
     torch.testing.assert_close(output, module(x), rtol=1e-3, atol=1e-3)
 
 
-def test_a_node_that_the_compiler_refuses_becomes_one_lowering_error(monkeypatch):
+def test_a_node_that_the_compiler_refuses_is_one_error_for_who_uses_the_partitioner(monkeypatch):
     def refuses(model, device):
         raise conversion.ConversionError("no code for it")
 
-    monkeypatch.setattr(conversion, "compile_model", refuses)
-    with pytest.raises(backend_common.LoweringError, match=r"compile .* CPU: no code") as caught:
-        lower(Function(torch.exp), torch.ones(3))
-    assert [row.operator for row in caught.value.rows] == ["aten.exp.default"]
+    monkeypatch.setattr(compilation, "compile_model", refuses)
+    program = torch.export.export(Function(torch.exp), (torch.ones(3),))
+    with pytest.raises(backend_common.LoweringError, match=r"1 operator for CPU.*\n.*no code"):
+        to_edge_transform_and_lower(program, partitioner=[OpenvinoPartitioner()])
 
 
 def test_it_is_an_ordinary_partitioner():
@@ -127,3 +120,38 @@ def test_every_rule_is_for_an_operator_that_exists():
         packet, _, overload = rest.rpartition(".")
         if namespace == "aten":
             assert hasattr(getattr(torch.ops.aten, packet), overload), name
+
+
+def test_a_parameter_that_is_returned_stays_outside_of_the_delegate():
+    class Returned(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+
+        def forward(self, x):
+            return self.weight, torch.relu(x * self.weight)
+
+    x = torch.tensor([-1.0, 1.0])
+    lowered = lower(Returned(), x)
+    assert any(row.delegated for row in lowered.report)
+    weight, product = backend_common.load(lowered.buffer).forward(x)
+    assert weight.tolist() == [1.0, 2.0] and product.tolist() == [0.0, 2.0]
+
+
+def test_what_the_devices_compiler_refuses_goes_to_other_kernels(monkeypatch):
+    """Only tanh, though its partition has more."""
+    compile_model = compilation.compile_model
+
+    def refuse_tanh(model, device):
+        if any(node.get_type_name() == "Tanh" for node in model.get_ops()):
+            raise conversion.ConversionError("there is no tanh today")
+        return compile_model(model, device)
+
+    monkeypatch.setattr(compilation, "compile_model", refuse_tanh)
+    function, x = Function(lambda x: torch.tanh(x.sin()).cos()), torch.ones(3)
+    lowered = lower(function, x)
+    rows = {row.operator: row for row in lowered.report}
+    assert "cannot compile it: there is no tanh today" in rows["aten.tanh.default"].reason
+    assert rows["aten.sin.default"].delegated and rows["aten.cos.default"].delegated
+    (output,) = backend_common.load(lowered.buffer).forward(x)
+    torch.testing.assert_close(output, function(x))

@@ -134,7 +134,8 @@ def _withdrawal(
         )
         for node, reason in blamed.items()
     ]
-    return Withdrawal(f"OpenVINO cannot compile {len(rows)} operators for {chosen.device}:", rows)
+    noun = "operator" if len(rows) == 1 else "operators"
+    return Withdrawal(f"OpenVINO cannot compile {len(rows)} {noun} for {chosen.device}:", rows)
 
 
 def _objection(program: ExportedProgram, node: fx.Node, chosen: Options) -> str:
