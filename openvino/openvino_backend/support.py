@@ -323,7 +323,9 @@ def _embedding(node: fx.Node, ranges: Ranges) -> str | None:
 
 
 def _made(node: fx.Node, ranges: Ranges) -> str | None:
-    """A tensor out of numbers."""
+    """A tensor out of numbers, and of the shape of another, which the delegate must take in."""
+    if reason := _operands(node, ranges):
+        return reason
     if _dtype(node) in FLOATS or inside(ranges.of(node), limits(_dtype(node))):
         return None
     return "the value is not known to fit OpenVINO's 32 bits"
