@@ -15,7 +15,7 @@ from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
-from backend_common.graph import graph_modules
+from backend_common.graph import Pass, graph_modules
 
 aten = torch.ops.aten
 
@@ -159,6 +159,7 @@ def power(x: torch.Tensor, exponent: Any) -> Any:
     """
     if x.dtype.is_floating_point or not isinstance(exponent, int) or exponent < 0:
         return NotImplemented
+    x = x.to(torch.int64) if x.dtype is torch.bool else x
     result = torch.ones_like(x)
     while exponent:
         result = result * x if exponent & 1 else result
@@ -254,7 +255,7 @@ class Decomposition:
     composites: operators that become this one only when they are decomposed themselves.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., Any] | None
     kernel: str
     wrong: Callable[[fx.Node], bool] = lambda node: False
     composites: tuple[Operator, ...] = ()
@@ -263,6 +264,43 @@ class Decomposition:
 def _nothing(*args: Any, **kwargs: Any) -> Any:
     return NotImplemented
 
+
+class CountInOneDimension(Pass):
+    """
+    Given:  nonzero(x) of two and more dimensions, whose kernel takes rows for columns
+    Result: the places in the flat x, and from them the index in each dimension
+
+    No function of the table, since each call of nonzero makes a size of its own.
+    """
+
+    operator = aten.nonzero.default
+
+    def match(self, node: fx.Node) -> Any:
+        if node.target is not self.operator or node.args[0].meta["val"].dim() < 2:  # type: ignore[union-attr]
+            return None
+        return tuple(node.args[0].meta["val"].shape)  # type: ignore[union-attr]
+
+    def rewrite(self, node: fx.Node, found: Any) -> None:
+        graph = node.graph
+        with graph.inserting_before(node):
+            flat = graph.call_function(aten.view.default, (node.args[0], [-1]))
+            if not node.args[0].meta["val"].is_contiguous():  # type: ignore[union-attr]
+                flat.target = aten.reshape.default
+            places = graph.call_function(self.operator, (flat,))
+            places.meta = dict(node.meta) | {"val": node.meta["val"][:, :1]}
+            left = graph.call_function(aten.view.default, (places, [-1]))
+            columns: list[fx.Node] = []
+            for size in reversed(found):
+                column = graph.call_function(aten.remainder.Scalar, (left, size))
+                columns.insert(0, column)
+                rounding = {"rounding_mode": "floor"}
+                left = graph.call_function(aten.div.Tensor_mode, (left, size), rounding)
+            indices = graph.call_function(aten.stack.default, (columns, -1))
+        node.replace_all_uses_with(indices)
+        graph.erase_node(node)
+
+
+PASSES = (CountInOneDimension(),)
 
 DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
     aten.remainder.Scalar: Decomposition(remainder, "aten::remainder.Scalar_out", _of_integers),
@@ -302,6 +340,9 @@ DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
     ),
     aten.constant_pad_nd.default: Decomposition(
         _nothing, "aten::constant_pad_nd.out", composites=(aten.pad.default,)
+    ),
+    aten.nonzero.default: Decomposition(
+        None, "aten::nonzero.out", wrong=lambda node: node.args[0].meta["val"].dim() > 1
     ),
     aten.sign.default: Decomposition(sign, "aten::sign.out", _of_floats),
     aten.max_pool3d_with_indices.default: Decomposition(
@@ -367,7 +408,7 @@ def _in_default_order(operator: Operator, function: Callable[..., Any]) -> Calla
             return result
         if result is NotImplemented:
             result = operator(*new_args, **new_kwargs)
-        if torch.Tag.pointwise not in operator.tags:
+        if not isinstance(result, torch.Tensor):
             return result
         with disable_proxy_modes_tracing():
             before = operator(*args, **kwargs)
@@ -413,4 +454,8 @@ def decompose(program: ExportedProgram, operators: Collection[Operator]) -> Expo
         table[operator] = _in_default_order(operator, function)
         if decomposition is not None:
             table |= {composite: defaults[composite] for composite in decomposition.composites}
-    return program.run_decompositions(table)
+    decomposed = program.run_decompositions(table)
+    for rewrite in PASSES:
+        if rewrite.operator in operators:
+            rewrite(decomposed.graph_module)
+    return decomposed

@@ -79,8 +79,14 @@ def _minimum(build: Builder, node: fx.Node) -> fx.Node:
 
 
 def _exponential(build: Builder, node: fx.Node) -> fx.Node:
+    """By way of the half: OpenVINO's exp is infinite from 88.4 on, where float32 is from 88.8."""
     (x,) = node.args
-    return build.where(build.is_nan(x), x, build.call(node.target, x))
+    half = build.call(aten.exp.default, build.call(aten.mul.Tensor, x, build.number(0.5)))
+    found = build.call(aten.mul.Tensor, half, half)
+    if operators.name_of(node) == "aten.expm1.default":
+        small = build.less(x, build.number(10.0))
+        found = build.where(small, build.call(aten.expm1.default, x), found)
+    return build.where(build.is_nan(x), x, found)
 
 
 def _sign(build: Builder, node: fx.Node) -> fx.Node:
