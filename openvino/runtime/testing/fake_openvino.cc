@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "executorch_backends/openvino/runtime/testing/fake_ir.h"
+
 using Properties = std::map<std::string, std::string>;
 
 struct ov_core {
@@ -22,6 +24,7 @@ struct ov_core {
 
 struct ov_model {
   std::string ir;
+  FakeModel ports;
   const char* weights = nullptr;
   size_t weights_size = 0;
 };
@@ -30,7 +33,8 @@ struct ov_compiled_model {
   const char* content = nullptr;  // read again by every run, as OpenVINO from 2026.4 on does
   std::string copy;               // what older versions keep
   size_t size = 0;
-  char kind = 's';
+  char kind = 's';  // '<' of an IR in XML, and of the blobs that it describes
+  FakeModel ports;
   Properties properties;
 
   const char* bytes() const { return copy.empty() ? content : copy.data(); }
@@ -45,19 +49,18 @@ struct ov_tensor {
 
 struct ov_infer_request {
   const ov_compiled_model* model = nullptr;
-  ov_tensor input;
-  ov_tensor outputs[3];
-  bool output_set[3] = {};
+  std::vector<ov_tensor> tensors;
+  std::vector<bool> output_set;  // by tensor
 };
 
 struct ov_output_const_port {
-  char kind = 's';
-  bool input = true;
+  FakePort port;
 };
 
 namespace {
 
 std::string failing;
+std::string described;
 std::mutex last_model_mutex;
 Properties last_model;
 std::atomic<int> live{0};
@@ -92,15 +95,27 @@ std::string version() {
 
 bool is_new() { return version() >= "2026.4"; }
 
-std::vector<ov_dimension_t> dims_of(char kind) {
-  if (kind == 'z' || kind == 'i') return {};
-  if (kind == 'd') return {{1, 4}, {3, 3}};
-  return {{2, 2}, {3, 3}};
+constexpr size_t kMostBytes = 1 << 20;  // of a tensor of our own: an IR may ask for any number
+
+FakeModel ports_of(char kind) {
+  std::vector<ov_dimension_t> dims = {{2, 2}, {3, 3}};
+  if (kind == 'z' || kind == 'i') dims.clear();
+  if (kind == 'd') dims[0] = {1, 4};
+  const auto port = [&](size_t tensor) { return FakePort{kind == 'i' ? I64 : F32, dims, tensor}; };
+  if (kind == 'p') return {{port(0)}, {port(0)}, 1};
+  if (kind == 'c') return {{port(0)}, {port(1), port(0), port(2)}, 3};
+  return {{port(0)}, {port(1)}, 2};
 }
 
-size_t outputs_of(char kind) { return kind == 'c' ? 3 : 1; }
-
 bool is_kind(char kind) { return kind != '\0' && std::strchr("sdpczi", kind) != nullptr; }
+
+/// What a text says, of one of our kinds or an IR.
+bool read_model(const std::string& text, char* kind, FakeModel* ports) {
+  *kind = text.size() < 2 ? '\0' : text[0];
+  if (*kind == '<') return read_fake_ir(text, ports);
+  *ports = ports_of(*kind);
+  return is_kind(*kind);
+}
 
 /// Fails for the first device of `AUTO:GPU,NPU` that is not there.
 bool is_device(const std::string& device) {
@@ -128,6 +143,97 @@ size_t count(const std::vector<int64_t>& shape) {
   return elements;
 }
 
+/// Bytes of a tensor, or more than kMostBytes.
+size_t bytes_of(ov_element_type_e type, const std::vector<int64_t>& shape) {
+  size_t bytes = fake_item_size(type);
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+  for (const int64_t size : shape) {
+    if (static_cast<uint64_t>(size) > kMostBytes) return kMostBytes + 1;
+    bytes *= static_cast<size_t>(size);
+    if (bytes > kMostBytes) return kMostBytes + 1;
+  }
+  return bytes;
+}
+
+/// The shape of a result: what the model says, else that of an input of its rank, else some size.
+std::vector<int64_t> shape_of(const FakePort& port, const std::vector<ov_tensor>& tensors,
+                              const FakeModel& ports) {
+  std::vector<int64_t> shape;
+  for (size_t d = 0; d < port.dims.size(); ++d) {
+    int64_t size = port.dims[d].min;
+    if (size != port.dims[d].max) {
+      size = 1;
+      for (const FakePort& input : ports.inputs) {
+        const std::vector<int64_t>& other = tensors[input.tensor].shape;
+        if (other.size() == port.dims.size()) size = other[d];
+      }
+    }
+    shape.push_back(size);
+  }
+  return shape;
+}
+
+/// A tensor of the request's own. False where the model asks for more than we give.
+bool allocate(const FakePort& port, const std::vector<int64_t>& shape, ov_tensor* out) {
+  const size_t bytes = bytes_of(port.type, shape);
+  if (fake_item_size(port.type) == 0 || bytes > kMostBytes) {
+    last_error = "the fake has no such tensor";
+    return false;
+  }
+  *out = ov_tensor();
+  out->type = port.type;
+  out->shape = shape;
+  out->own.resize(bytes + 1);
+  out->data = out->own.data();
+  return true;
+}
+
+/// Every byte of the result is the last of the model plus all of the inputs.
+char sum_of(const ov_infer_request& request) {
+  const ov_compiled_model& model = *request.model;
+  auto sum = static_cast<unsigned char>(model.bytes()[model.size - 1]);
+  for (const FakePort& port : model.ports.inputs) {
+    const ov_tensor& input = request.tensors[port.tensor];
+    const auto* bytes = static_cast<const unsigned char*>(input.data);
+    const size_t size = bytes == nullptr ? 0 : count(input.shape) * fake_item_size(input.type);
+    for (size_t i = 0; i < size; ++i) sum = static_cast<unsigned char>(sum + bytes[i]);
+  }
+  return static_cast<char>(sum);
+}
+
+/// The input times two, plus the last byte of the model.
+void compute(const ov_infer_request& request, ov_tensor* output) {
+  const ov_compiled_model& model = *request.model;
+  const ov_tensor& input = request.tensors[0];
+  const char added = model.bytes()[model.size - 1];
+  const size_t elements = count(input.shape);
+  for (size_t i = 0; i < elements; ++i) {
+    if (model.kind == 'i') {
+      static_cast<int64_t*>(output->data)[i] = 2 * static_cast<int64_t*>(input.data)[i] + added;
+    } else {
+      static_cast<float*>(output->data)[i] =
+          2 * static_cast<float*>(input.data)[i] + static_cast<float>(added);
+    }
+  }
+}
+
+ov_status_e set_tensor(const FakePort* port, ov_infer_request_t* request, const ov_tensor_t* tensor) {
+  if (!port->allows(tensor->type, tensor->shape)) {
+    last_error = "the tensor's type or shape is not the port's";
+    return ov_status_e::PARAMETER_MISMATCH;
+  }
+  request->tensors[port->tensor] = *tensor;
+  ++bindings;
+  return ov_status_e::OK;
+}
+
+/// The port of this number, or null.
+const FakePort* port_at(const std::vector<FakePort>& ports, size_t index) {
+  if (index < ports.size()) return &ports[index];
+  last_error = "no port of this number";
+  return nullptr;
+}
+
 }  // namespace
 
 #define FAIL_IF_ASKED() \
@@ -140,6 +246,7 @@ extern "C" {
 EXPORT void fake_openvino_fail(const char* function) {
   failing = function != nullptr ? function : "";
 }
+EXPORT void fake_openvino_describe(const char* ir) { described = ir != nullptr ? ir : ""; }
 EXPORT int fake_openvino_live_objects() { return live; }
 EXPORT int fake_openvino_bindings() { return bindings; }
 EXPORT int fake_openvino_imports() { return imports; }
@@ -211,15 +318,16 @@ EXPORT ov_status_e ov_core_import_model(const ov_core_t* core, const char* conte
     last_error = std::string("no device called ") + device;
     return ov_status_e::NOT_FOUND;
   }
-  if (size < 2 || !is_kind(content[0])) {
+  auto model = std::make_unique<ov_compiled_model>();
+  constexpr char kMagic[] = "RR_UPCVO";
+  const bool real = size > 8 && std::memcmp(content, kMagic, 8) == 0 && !described.empty();
+  if (!read_model(real ? described : std::string(content, size), &model->kind, &model->ports)) {
     last_error = "this is no model";
     return ov_status_e::GENERAL_ERROR;
   }
-  auto model = std::make_unique<ov_compiled_model>();
   model->content = content;
   if (!is_new()) model->copy.assign(content, size);
   model->size = size;
-  model->kind = content[0];
   const auto properties = core->properties.find(device);
   if (properties != core->properties.end()) model->properties = properties->second;
   remember(*model);
@@ -233,12 +341,13 @@ EXPORT ov_status_e ov_core_read_model_from_memory_buffer(const ov_core_t*, const
                                                          const ov_tensor_t* weights,
                                                          ov_model_t** out) {
   FAIL_IF_ASKED();
-  if (size < 2 || !is_kind(text[0])) {
+  auto model = std::make_unique<ov_model>();
+  model->ir.assign(text, size);
+  char kind = '\0';
+  if (!read_model(model->ir, &kind, &model->ports)) {
     last_error = "this is no IR";
     return ov_status_e::GENERAL_ERROR;
   }
-  auto model = std::make_unique<ov_model>();
-  model->ir.assign(text, size);
   if (weights != nullptr) {
     model->weights = static_cast<const char*>(weights->data);
     model->weights_size = count(weights->shape);
@@ -254,6 +363,7 @@ EXPORT ov_status_e ov_core_compile_model(const ov_core_t* core, const ov_model_t
   if (!is_device(device)) return ov_status_e::NOT_FOUND;
   auto compiled = std::make_unique<ov_compiled_model>();
   compiled->kind = model->ir[0];
+  compiled->ports = model->ports;
   if (model->weights_size != 0) {  // on every version, OpenVINO reads weights where they are
     compiled->content = model->weights;
     compiled->size = model->weights_size;
@@ -277,39 +387,45 @@ EXPORT ov_status_e ov_core_compile_model(const ov_core_t* core, const ov_model_t
 }
 EXPORT void ov_compiled_model_free(ov_compiled_model_t* model) { take(model); }
 
-EXPORT ov_status_e ov_compiled_model_inputs_size(const ov_compiled_model_t*, size_t* out) {
+EXPORT ov_status_e ov_compiled_model_inputs_size(const ov_compiled_model_t* model, size_t* out) {
   FAIL_IF_ASKED();
-  *out = 1;
+  *out = model->ports.inputs.size();
   return ov_status_e::OK;
 }
 EXPORT ov_status_e ov_compiled_model_outputs_size(const ov_compiled_model_t* model, size_t* out) {
   FAIL_IF_ASKED();
-  *out = outputs_of(model->kind);
+  *out = model->ports.outputs.size();
   return ov_status_e::OK;
 }
-EXPORT ov_status_e ov_compiled_model_input_by_index(const ov_compiled_model_t* model, const size_t,
+EXPORT ov_status_e ov_compiled_model_input_by_index(const ov_compiled_model_t* model,
+                                                    const size_t index,
                                                     ov_output_const_port_t** out) {
   FAIL_IF_ASKED();
-  give(new ov_output_const_port{model->kind, true}, out);
+  const FakePort* port = port_at(model->ports.inputs, index);
+  if (port == nullptr) return ov_status_e::OUT_OF_BOUNDS;
+  give(new ov_output_const_port{*port}, out);
   return ov_status_e::OK;
 }
-EXPORT ov_status_e ov_compiled_model_output_by_index(const ov_compiled_model_t* model, const size_t,
-                                                     ov_output_const_port_t** out) {
+EXPORT ov_status_e ov_compiled_model_output_by_index(const ov_compiled_model_t* model,
+                                                    const size_t index,
+                                                    ov_output_const_port_t** out) {
   FAIL_IF_ASKED();
-  give(new ov_output_const_port{model->kind, false}, out);
+  const FakePort* port = port_at(model->ports.outputs, index);
+  if (port == nullptr) return ov_status_e::OUT_OF_BOUNDS;
+  give(new ov_output_const_port{*port}, out);
   return ov_status_e::OK;
 }
 EXPORT void ov_output_const_port_free(ov_output_const_port_t* port) { take(port); }
 EXPORT ov_status_e ov_port_get_element_type(const ov_output_const_port_t* port,
                                             ov_element_type_e* out) {
   FAIL_IF_ASKED();
-  *out = port->kind == 'i' ? I64 : F32;
+  *out = port->port.type;
   return ov_status_e::OK;
 }
 EXPORT ov_status_e ov_port_get_partial_shape(const ov_output_const_port_t* port,
                                              ov_partial_shape_t* out) {
   FAIL_IF_ASKED();
-  const auto dims = dims_of(port->kind);
+  const auto& dims = port->port.dims;
   const auto rank = static_cast<int64_t>(dims.size());
   out->rank = {rank, rank};
   out->dims = dims.empty() ? nullptr : new ov_dimension_t[dims.size()];
@@ -330,6 +446,8 @@ EXPORT ov_status_e ov_compiled_model_create_infer_request(const ov_compiled_mode
   FAIL_IF_ASKED();
   auto request = std::make_unique<ov_infer_request>();
   request->model = model;
+  request->tensors.resize(model->ports.tensors);
+  request->output_set.resize(model->ports.tensors);
   give(request.release(), out);
   return ov_status_e::OK;
 }
@@ -358,7 +476,7 @@ EXPORT ov_status_e ov_tensor_data(const ov_tensor_t* tensor, void** out) {
 }
 EXPORT ov_status_e ov_tensor_get_byte_size(const ov_tensor_t* tensor, size_t* out) {
   FAIL_IF_ASKED();
-  *out = count(tensor->shape) * (tensor->type == I64 ? 8 : 4);
+  *out = count(tensor->shape) * fake_item_size(tensor->type);
   return ov_status_e::OK;
 }
 EXPORT ov_status_e ov_tensor_get_shape(const ov_tensor_t* tensor, ov_shape_t* out) {
@@ -379,30 +497,28 @@ EXPORT ov_status_e ov_shape_free(ov_shape_t* shape) {
 }
 
 EXPORT ov_status_e ov_infer_request_set_input_tensor_by_index(ov_infer_request_t* request,
-                                                              const size_t,
+                                                              const size_t index,
                                                               const ov_tensor_t* tensor) {
   FAIL_IF_ASKED();
-  request->input = *tensor;
-  ++bindings;
-  return ov_status_e::OK;
+  const FakePort* port = port_at(request->model->ports.inputs, index);
+  return port == nullptr ? ov_status_e::OUT_OF_BOUNDS : set_tensor(port, request, tensor);
 }
 EXPORT ov_status_e ov_infer_request_set_output_tensor_by_index(ov_infer_request_t* request,
                                                                const size_t index,
                                                                const ov_tensor_t* tensor) {
   FAIL_IF_ASKED();
-  // What is passed through has one tensor, which is the input's too.
-  const bool passed = request->model->kind == 'p' || (request->model->kind == 'c' && index == 1);
-  (passed ? request->input : request->outputs[index]) = *tensor;
-  request->output_set[index] = true;
-  ++bindings;
-  return ov_status_e::OK;
+  const FakePort* port = port_at(request->model->ports.outputs, index);
+  if (port == nullptr) return ov_status_e::OUT_OF_BOUNDS;
+  request->output_set[port->tensor] = true;
+  return set_tensor(port, request, tensor);
 }
 EXPORT ov_status_e ov_infer_request_get_output_tensor_by_index(const ov_infer_request_t* request,
                                                                const size_t index,
                                                                ov_tensor_t** out) {
   FAIL_IF_ASKED();
-  const bool passed = request->model->kind == 'p' || (request->model->kind == 'c' && index == 1);
-  const ov_tensor& tensor = passed ? request->input : request->outputs[index];
+  const FakePort* port = port_at(request->model->ports.outputs, index);
+  if (port == nullptr) return ov_status_e::OUT_OF_BOUNDS;
+  const ov_tensor& tensor = request->tensors[port->tensor];
   give(new ov_tensor(tensor), out);
   if (!tensor.own.empty()) (*out)->data = const_cast<char*>(tensor.own.data());
   return ov_status_e::OK;
@@ -410,27 +526,18 @@ EXPORT ov_status_e ov_infer_request_get_output_tensor_by_index(const ov_infer_re
 EXPORT ov_status_e ov_infer_request_infer(ov_infer_request_t* request) {
   FAIL_IF_ASKED();
   const ov_compiled_model& model = *request->model;
-  if (model.kind == 'p') return ov_status_e::OK;
-  const size_t elements = count(request->input.shape);
-  const char added = model.bytes()[model.size - 1];
-  for (size_t index = 0; index < outputs_of(model.kind); ++index) {
-    if (model.kind == 'c' && index == 1) continue;
-    ov_tensor& output = request->outputs[index];
-    if (model.kind == 'd' || !request->output_set[index]) {
-      output = ov_tensor();
-      output.type = request->input.type;
-      output.shape = request->input.shape;
-      output.own.resize(elements * 8 + 1);
-      output.data = output.own.data();
+  const char sum = model.kind == '<' ? sum_of(*request) : '\0';
+  for (const FakePort& port : model.ports.outputs) {
+    if (model.ports.is_input(port.tensor)) continue;
+    ov_tensor& output = request->tensors[port.tensor];
+    if ((port.dynamic() || !request->output_set[port.tensor]) &&
+        !allocate(port, shape_of(port, request->tensors, model.ports), &output)) {
+      return ov_status_e::GENERAL_ERROR;
     }
-    for (size_t i = 0; i < elements; ++i) {
-      if (model.kind == 'i') {
-        static_cast<int64_t*>(output.data)[i] =
-            2 * static_cast<int64_t*>(request->input.data)[i] + added;
-      } else {
-        static_cast<float*>(output.data)[i] =
-            2 * static_cast<float*>(request->input.data)[i] + static_cast<float>(added);
-      }
+    if (model.kind != '<') {
+      compute(*request, &output);
+    } else if (const size_t bytes = bytes_of(output.type, output.shape); bytes != 0) {
+      std::memset(output.data, sum, bytes);
     }
   }
   return ov_status_e::OK;

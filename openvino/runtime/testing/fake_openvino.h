@@ -11,12 +11,19 @@
 ///   c  copies:    f32 [2, 3] to three: the result, the input, and the result once more
 ///   z  scalar:    f32 [] to f32 []
 ///   i  integer:   i64 [] to i64 []
+///
+/// It also takes an IR in XML, of which it reads inputs and outputs alone: each byte of a result is
+/// the last byte of the weights, or of the text, plus all bytes of all inputs.
 #pragma once
 
 extern "C" {
 
 /// From now on the named function fails, until it is called with null. Others are unaffected.
 void fake_openvino_fail(const char* function);
+
+/// From now on blobs that a real OpenVINO has written have the inputs and outputs of this IR; null:
+/// they are no models.
+void fake_openvino_describe(const char* ir);
 
 /// Objects that were made and not freed: cores, models, requests, tensors, ports, shapes, texts,
 /// profiles.
