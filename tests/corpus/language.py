@@ -122,7 +122,7 @@ def mixtral() -> tuple[nn.Module, Inputs]:
     return decoder("Mixtral", experts_implementation="batched_mm", **settings), (tokens(1, 12),)
 
 
-@model("a learned table of positions, Conv1D projections", also=((tokens(1, 12, seed=1),),))
+@model("a learned table of positions, Conv1D projections", also=((tokens(2, 12, seed=1),),))
 def gpt2() -> tuple[nn.Module, Inputs]:
     config = transformers.GPT2Config(vocab_size=100, n_positions=64, n_embd=32, n_layer=2, n_head=4)
     causal = transformers.GPT2LMHeadModel(config)

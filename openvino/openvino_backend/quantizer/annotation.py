@@ -3,6 +3,7 @@
 from typing import Any
 
 import torch
+from nncf import IgnoredScope
 from nncf.common.quantization.structs import QuantizationPreset, QuantizationScheme
 from nncf.experimental.torch.fx.nncf_graph_builder import GraphConverter
 from nncf.parameters import ModelType
@@ -26,6 +27,14 @@ Place = fx.Node | tuple[fx.Node, fx.Node]
 _ANNOTATION = "quantization_annotation"  # torchao's key
 _EPSILON = 1e-16
 
+_PLACEMENT: dict[str, dict[str, Any]] = {
+    "int8": {"preset": QuantizationPreset.PERFORMANCE},
+    "int8_mixed": {"preset": QuantizationPreset.MIXED},
+    "int8_transformer": {"model_type": ModelType.TRANSFORMER},
+}
+# OpenVINO computes norms in floating point: 8 bits there cost accuracy and gain nothing.
+_IGNORED = IgnoredScope(types=["layer_norm", "group_norm"], validate=False)
+
 
 class OpenvinoQuantizer(Quantizer):
     """For `prepare_pt2e` and `convert_pt2e`: 8-bit weights and activations as OpenVINO runs them.
@@ -36,13 +45,9 @@ class OpenvinoQuantizer(Quantizer):
 
     def __init__(self, mode: str = "int8", *, overflow_fix: bool = True) -> None:
         super().__init__()
-        if mode == "int8_transformer":
-            self._placement = MinMaxQuantization(model_type=ModelType.TRANSFORMER)
-        elif mode in ("int8", "int8_mixed"):
-            preset = QuantizationPreset.PERFORMANCE if mode == "int8" else QuantizationPreset.MIXED
-            self._placement = MinMaxQuantization(preset=preset)
-        else:
-            raise ValueError(f"mode is {mode!r}; it can be int8, int8_mixed or int8_transformer")
+        if mode not in _PLACEMENT:
+            raise ValueError(f"mode is {mode!r}; it can be {', '.join(_PLACEMENT)}")
+        self._placement = MinMaxQuantization(**_PLACEMENT[mode], ignored_scope=_IGNORED)
         self._overflow_fix = overflow_fix
 
     def annotate(self, model: fx.GraphModule) -> fx.GraphModule:
