@@ -7,11 +7,12 @@ long as no value leaves the range, so an integer is delegated where this module 
 from collections.abc import Callable
 
 import torch
+from backend_common import sizes
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import ExportedProgram
 
-from openvino_backend import conversion, operators, subgraph
+from openvino_backend import operators, subgraph
 
 Range = tuple[int, int]
 
@@ -77,10 +78,10 @@ class Ranges:
 
 def _size_range(size: int | torch.SymInt) -> Range | None:
     try:
-        low, high = conversion.bounds(size)
+        low, high = sizes.bounds(size)
     except (AttributeError, TypeError, ValueError):
         return None
-    return None if high == conversion.UNBOUNDED else (low, high)
+    return None if high == sizes.UNBOUNDED else (low, high)
 
 
 def _extent(constant: torch.Tensor) -> Range | None:
@@ -193,9 +194,9 @@ def _of_clamp(ranges: Ranges, node: fx.Node) -> Range | None:
 def _of_place(ranges: Ranges, node: fx.Node) -> Range | None:
     """An index into what is searched."""
     value = node.args[0].meta["val"] if isinstance(node.args[0], fx.Node) else None
-    sizes = [_size_range(size) for size in value.shape] if value is not None else []
+    counts = [_size_range(size) for size in value.shape] if value is not None else []
     count = 1
-    for size in sizes:
+    for size in counts:
         if size is None:
             return None
         count *= max(1, size[1])
@@ -204,7 +205,10 @@ def _of_place(ranges: Ranges, node: fx.Node) -> Range | None:
 
 def _of_item(ranges: Ranges, node: fx.Node) -> Range | None:
     source = node.args[0]
-    if isinstance(source, fx.Node) and operators.name_of(source) in ("aten.max.dim", "aten.min.dim"):
+    if isinstance(source, fx.Node) and operators.name_of(source) in (
+        "aten.max.dim",
+        "aten.min.dim",
+    ):
         return ranges.of(source.args[0]) if node.args[1] == 0 else _of_place(ranges, source)
     return ranges.of(source)
 

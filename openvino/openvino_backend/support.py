@@ -279,9 +279,9 @@ def _gather(node: fx.Node, ranges: Ranges) -> str | None:
         return "of a tensor without dimensions"
     axis = dim % len(data_shape)
     for at, (have, want) in enumerate(zip(data_shape, index_shape, strict=True)):
-        if at != axis and not (isinstance(have, int) and isinstance(want, int)):
-            if str(have) != str(want):
-                return "its index may be smaller than its data"
+        known = isinstance(have, int) and isinstance(want, int)
+        if at != axis and not known and str(have) != str(want):
+            return "its index may be smaller than its data"
     return _indexed(2)(node, ranges)
 
 
@@ -416,24 +416,20 @@ def _avg_pool(node: fx.Node, ranges: Ranges) -> str | None:
     if _argument(node, "divisor_override") is not None:
         return "with divisor_override"
     padding = _argument(node, "padding", ())
-    if _argument(node, "ceil_mode", False) and any(padding):
-        if _argument(node, "count_include_pad", True):
-            return "with ceil_mode and counted padding, where OpenVINO's divisor differs"
+    counted = any(padding) and _argument(node, "count_include_pad", True)
+    if counted and _argument(node, "ceil_mode", False):
+        return "with ceil_mode and counted padding, where OpenVINO's divisor differs"
     return _float(node, ranges)
 
 
 def _bilinear(node: fx.Node, ranges: Ranges) -> str | None:
     given = cast(fx.Node, node.args[0]).meta["val"].shape[2:]
-    made = _value_shape(node)[2:]
+    made = node.meta["val"].shape[2:]
     if not _argument(node, "align_corners") and any(
         new == 1 and old != 1 for new, old in zip(made, given, strict=True)
     ):
         return "down to one row or column, which OpenVINO takes from the corner"
     return _float(node, ranges)
-
-
-def _value_shape(node: fx.Node) -> Sequence[int | torch.SymInt]:
-    return cast(torch.Tensor, node.meta["val"]).shape
 
 
 def _softmax(node: fx.Node, ranges: Ranges) -> str | None:

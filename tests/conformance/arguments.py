@@ -346,3 +346,69 @@ def made(*calls: Callable[[Maker], Iterable[Any]]) -> Family:
             yield settings(f"form {at}", call(make))
 
     return family
+
+
+# --- convolution, pooling, resampling, creation ---------------------------------------------------
+
+
+def conv(*calls: tuple[tuple[int, ...], tuple[int, ...], bool, dict[str, Any]]) -> Family:
+    """(input shape, weight shape, whether there is a bias, settings); `transposed` among the
+    settings says that the weight's second dimension is the output's."""
+
+    def family(make: Maker) -> Iterator[Sample]:
+        for shape, weight, bias, named in calls:
+            given = {key: value for key, value in named.items() if key != "transposed"}
+            channels = weight[0]
+            if named.get("transposed"):
+                channels = weight[1] * named.get("groups", 1)
+            for last in (False, True) if len(shape) == 4 else (False,):
+                label = f"{list(shape)} {list(weight)} {bias} {given}"
+                x = make.last(*shape) if last else make(*shape)
+                call = (x, make(*weight), make(channels) if bias else None)
+                yield Sample(f"channels last {label}" if last else label, call, given)
+
+    return family
+
+
+def pooling(shapes: tuple[tuple[int, ...], ...], *choices: dict[str, Any]) -> Family:
+    """Tensors of the shapes with each choice of settings; 4-D ones channels-last, too."""
+
+    def family(make: Maker) -> Iterator[Sample]:
+        for shape in shapes:
+            for named in choices:
+                label = f"{list(shape)} {named}"
+                yield Sample(label, (make(*shape),), named)
+                if len(shape) == 4 and len(shapes[0]) == 4:
+                    yield Sample(f"channels last {label}", (make.last(*shape),), named)
+            if make.floating:
+                count = math.prod(shape)
+                edges = make.edges().repeat(count // 4)[:count].reshape(shape)
+                yield Sample(f"edges {list(shape)}", (edges,), choices[0])
+
+    return family
+
+
+def resample(mode: str, *shapes: tuple[int, ...], **named: Any) -> Family:
+    choices = (
+        {"scale_factor": 2},
+        {"scale_factor": 0.6},
+        {"size": 5},
+        {"size": 1},
+        {"scale_factor": 1.5, "recompute_scale_factor": True},
+    )
+    return pooling(shapes, *({**choice, "mode": mode, **named} for choice in choices))
+
+
+def created(*calls: Callable[[torch.dtype], Tensor]) -> Family:
+    """Functions of a dtype, for `create`."""
+
+    def family(make: Maker) -> Iterator[Sample]:
+        for at, call in enumerate(calls):
+            yield Sample(f"form {at}", (make(1), call, make.dtype))
+
+    return family
+
+
+def create(x: Tensor, call: Callable[[torch.dtype], Tensor], dtype: torch.dtype) -> Any:
+    """What the call makes, by itself and combined with an input."""
+    return call(dtype).to(dtype), torch.where(x == x, call(dtype), x)

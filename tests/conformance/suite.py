@@ -190,9 +190,9 @@ def _halves(variants: Sequence[Variant]) -> list[list[int]]:
 
 def _failure(outcome: Outcome) -> Verdict:
     if outcome.kind == "refusal":
-        reasons = tuple(
-            dict.fromkeys(f"{row.operator}: {row.reason}" for row in outcome.rows)
-        ) or (outcome.text,)
+        reasons = tuple(dict.fromkeys(f"{row.operator}: {row.reason}" for row in outcome.rows)) or (
+            outcome.text,
+        )
         return Verdict("refused", reasons)
     if outcome.kind in ("crash", "time limit"):
         return Verdict("crash", (outcome.text,))
@@ -226,7 +226,10 @@ def _located(function: Callable[..., Any], at: int) -> Callable[..., Any]:
 
 
 def _moved(function: Callable[..., Any], at: int) -> Callable[..., Any]:
-    if not isinstance(function, types.FunctionType) or function.__module__ != "registry":
+    if not isinstance(function, types.FunctionType) or function.__module__ not in (
+        "registry",
+        "arguments",
+    ):
         return function
 
     def move(code: types.CodeType) -> types.CodeType:
@@ -272,7 +275,7 @@ def _run(name: str, variants: Sequence[Variant], backend: str) -> Outcome:
         calls.append([torch.ones(2), *(tensor for v in variants for tensor in v.larger)])
         sizes = [set(), *(dims for v in variants for dims in v.dynamic_sizes)]
         auto = torch.export.Dim.AUTO(min=2, max=128)  # type: ignore[operator]
-        shapes = (tuple({dim: auto for dim in dims} for dims in sizes),)
+        shapes = (tuple(dict.fromkeys(dims, auto) for dims in sizes),)
     lowered = backend_common.lower(module, first, backend=backend, dynamic_shapes=shapes)
     loaded = backend_common.load(lowered.buffer)
     differences, orders = [""] * len(variants), [""] * len(variants)
@@ -286,9 +289,7 @@ def _run(name: str, variants: Sequence[Variant], backend: str) -> Outcome:
             text = harness.difference(expected, actual, tolerance)
             differences[at] = differences[at] or (f"call {call}: {text}" if text else "")
             orders[at] = orders[at] or _order(variant, expected, actual)
-    return Ran(
-        "pass", rows=lowered.report, differences=tuple(differences), orders=tuple(orders)
-    )
+    return Ran("pass", rows=lowered.report, differences=tuple(differences), orders=tuple(orders))
 
 
 def _order(variant: Variant, expected: Sequence[Any], actual: Sequence[Any]) -> str:
@@ -296,9 +297,13 @@ def _order(variant: Variant, expected: Sequence[Any], actual: Sequence[Any]) -> 
     if "channels last" not in variant.label:
         return ""
     for want, have in zip(expected, actual, strict=True):
-        if isinstance(want, Tensor) and not want.is_contiguous():
-            if want.shape == have.shape and want.dim_order() != have.dim_order():
-                return f"strides {have.stride()}, and eager has {want.stride()}"
+        if (
+            isinstance(want, Tensor)
+            and not want.is_contiguous()
+            and want.shape == have.shape
+            and want.dim_order() != have.dim_order()
+        ):
+            return f"strides {have.stride()}, and eager has {want.stride()}"
     return ""
 
 
@@ -310,4 +315,12 @@ def _tolerance(variant: Variant, results: Sequence[Any]) -> float:
     return DOUBLE_TOLERANCE if floats == {torch.float64} else TOLERANCE
 
 
-__all__ = ["DTYPES", "OPERATORS", "Variant", "Verdict", "dynamic_variants_of", "examine", "variants_of"]
+__all__ = [
+    "DTYPES",
+    "OPERATORS",
+    "Variant",
+    "Verdict",
+    "dynamic_variants_of",
+    "examine",
+    "variants_of",
+]

@@ -21,7 +21,9 @@ class Builder:
     def call(self, target: Any, *args: Any, **kwargs: Any) -> fx.Node:
         made = self._graph.call_function(target, args, kwargs)
         values, named = fx.node.map_arg((args, kwargs), lambda node: node.meta["val"])
-        mode = self.like.fake_mode if isinstance(self.like, FakeTensor) else contextlib.nullcontext()
+        mode = (
+            self.like.fake_mode if isinstance(self.like, FakeTensor) else contextlib.nullcontext()
+        )
         with mode:
             made.meta = {"val": target(*values, **named)}
         return made

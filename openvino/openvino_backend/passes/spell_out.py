@@ -43,7 +43,9 @@ def _trunc(build: Builder, node: fx.Node) -> fx.Node | None:
 
 def _truncated(build: Builder, x: Any) -> fx.Node:
     negative = build.call(aten.lt.Scalar, x, 0)
-    return build.where(negative, build.call(aten.ceil.default, x), build.call(aten.floor.default, x))
+    return build.where(
+        negative, build.call(aten.ceil.default, x), build.call(aten.floor.default, x)
+    )
 
 
 def _division(build: Builder, node: fx.Node) -> fx.Node | None:
@@ -120,7 +122,7 @@ def _index(build: Builder, node: fx.Node) -> fx.Node | None:
 
 def _gather(build: Builder, node: fx.Node) -> fx.Node | None:
     """All sizes but the axis's must be equal there: a smaller index is padded, its result cut."""
-    x, dim, index, *rest = cast(tuple[fx.Node, int, fx.Node], node.args)
+    x, dim, index = cast(tuple[fx.Node, int, fx.Node], node.args[:3])
     sizes, wanted = _value(x).shape, _value(index).shape
     smaller = [
         at
@@ -132,7 +134,7 @@ def _gather(build: Builder, node: fx.Node) -> fx.Node | None:
     missing = [sizes[at] - wanted[at] if at in smaller else 0 for at in range(len(sizes))]
     padding = [number for at in reversed(missing) for number in (0, at)]
     padded = build.call(aten.constant_pad_nd.default, index, padding, 0)
-    result = build.call(aten.gather.default, x, dim, padded, *rest, **node.kwargs)
+    result = build.call(aten.gather.default, x, dim, padded)
     for at in smaller:
         result = build.call(aten.slice_copy.Tensor, result, at, 0, wanted[at])
     return result
