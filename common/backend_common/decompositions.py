@@ -4,6 +4,7 @@ They replace what a backend leaves; what it takes, it gets whole.
 """
 
 import dataclasses
+from operator import mul
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias, cast
 
@@ -11,8 +12,9 @@ import torch
 import torch.nn.functional as F
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from torch import fx
-from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
+from torch._guards import detect_fake_mode
 from torch.export import ExportedProgram
+from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.utils import _pytree as pytree
 
 from backend_common.graph import Pass, graph_modules
@@ -32,11 +34,15 @@ def _of_floats(node: fx.Node) -> bool:
 
 
 def _rounds_otherwise(node: fx.Node) -> bool:
-    return node.kwargs.get("rounding_mode") == ("trunc" if _of_integers(node) else "floor")
+    return bool(node.kwargs.get("rounding_mode") == ("trunc" if _of_integers(node) else "floor"))
+
+
+def _of_doubles(node: fx.Node) -> bool:
+    return bool(node.meta["val"].dtype is torch.float64)
 
 
 def _without_dimensions(node: fx.Node) -> bool:
-    return node.meta["val"].dim() == 0
+    return bool(node.meta["val"].dim() == 0)
 
 
 def _tensors(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -116,6 +122,16 @@ def cumsum(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> An
     if x.dim():
         return NotImplemented
     return x.clone().to(dtype or (x.dtype if x.dtype.is_floating_point else torch.int64))
+
+
+def log_softmax(x: torch.Tensor, dim: int, half_to_float: bool) -> Any:
+    """Given:  log_softmax(x) of float64, which the kernel refuses
+    Result: x less its largest, less the logarithm of the sum of the exponentials of these
+    """
+    if x.dtype is not torch.float64:
+        return NotImplemented
+    shifted = x - torch.amax(x, dim, True)
+    return shifted - torch.log(torch.sum(torch.exp(shifted), dim, True))
 
 
 def power_of_tensors(x: torch.Tensor, exponent: torch.Tensor) -> Any:
@@ -268,7 +284,7 @@ def _nothing(*args: Any, **kwargs: Any) -> Any:
 class CountInOneDimension(Pass):
     """
     Given:  nonzero(x) of two and more dimensions, whose kernel takes rows for columns
-    Result: the places in the flat x, and from them the index in each dimension
+    Result: the places in the flat x, divided by the strides, modulo the sizes
 
     No function of the table, since each call of nonzero makes a size of its own.
     """
@@ -276,26 +292,39 @@ class CountInOneDimension(Pass):
     operator = aten.nonzero.default
 
     def match(self, node: fx.Node) -> Any:
-        if node.target is not self.operator or node.args[0].meta["val"].dim() < 2:  # type: ignore[union-attr]
+        if node.target is not self.operator:
             return None
-        return tuple(node.args[0].meta["val"].shape)  # type: ignore[union-attr]
+        rank = cast(fx.Node, node.args[0]).meta["val"].dim()
+        return rank if rank > 1 else None
 
     def rewrite(self, node: fx.Node, found: Any) -> None:
-        graph = node.graph
+        graph, x = node.graph, cast(fx.Node, node.args[0])
+
+        def call(target: Any, *arguments: Any, **keywords: Any) -> fx.Node:
+            return graph.call_function(target, arguments, keywords)
+
+        def row(numbers: list[Any]) -> fx.Node:
+            tensors = [call(aten.full.default, [1], n, dtype=torch.int64) for n in numbers]
+            return call(aten.cat.default, tensors)
+
         with graph.inserting_before(node):
-            flat = graph.call_function(aten.view.default, (node.args[0], [-1]))
-            if not node.args[0].meta["val"].is_contiguous():  # type: ignore[union-attr]
-                flat.target = aten.reshape.default
-            places = graph.call_function(self.operator, (flat,))
+            # With the values of the old node, so that nobody asks for another size.
+            flat = call(aten.reshape.default, x, [-1])
+            flat.meta["val"] = x.meta["val"].reshape(-1)
+            places = call(self.operator, flat)
             places.meta = dict(node.meta) | {"val": node.meta["val"][:, :1]}
-            left = graph.call_function(aten.view.default, (places, [-1]))
-            columns: list[fx.Node] = []
-            for size in reversed(found):
-                column = graph.call_function(aten.remainder.Scalar, (left, size))
-                columns.insert(0, column)
-                rounding = {"rounding_mode": "floor"}
-                left = graph.call_function(aten.div.Tensor_mode, (left, size), rounding)
-            indices = graph.call_function(aten.stack.default, (columns, -1))
+            sizes = [
+                size if isinstance(size, int) else call(aten.sym_size.int, x, dimension)
+                for dimension, size in enumerate(x.meta["val"].shape)
+            ]
+            strides: list[Any] = [1]
+            for size in sizes[:0:-1]:
+                both = isinstance(size, int) and isinstance(strides[0], int)
+                strides.insert(0, size * strides[0] if both else call(mul, size, strides[0]))
+            quotient = call(
+                aten.div.Tensor_mode, places, row(strides), rounding_mode="floor"
+            )
+            indices = call(aten.remainder.Tensor, quotient, row(sizes))
         node.replace_all_uses_with(indices)
         graph.erase_node(node)
 
@@ -308,9 +337,7 @@ DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
     aten.remainder.Scalar_Tensor: Decomposition(
         remainder, "aten::remainder.Scalar_Tensor_out", _of_integers
     ),
-    aten.div.Tensor_mode: Decomposition(
-        rounding_division, "aten::div.out_mode", _rounds_otherwise
-    ),
+    aten.div.Tensor_mode: Decomposition(rounding_division, "aten::div.out_mode", _rounds_otherwise),
     aten.div.Scalar_mode: Decomposition(
         rounding_division, "aten::div.Scalar_mode_out", _rounds_otherwise
     ),
@@ -320,8 +347,12 @@ DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
     aten.pow.Tensor_Tensor: Decomposition(
         power_of_tensors, "aten::pow.Tensor_Tensor_out", _of_integers
     ),
-    aten.floor_divide.default: Decomposition(
-        floor_division, "aten::floor_divide.out", _of_floats
+    aten.floor_divide.default: Decomposition(floor_division, "aten::floor_divide.out", _of_floats),
+    aten._log_softmax.default: Decomposition(
+        log_softmax,
+        "aten::_log_softmax.out",
+        _of_doubles,
+        (aten.log_softmax.int,),
     ),
     aten.trunc.default: Decomposition(whole, "aten::trunc.out", _of_integers),
     aten.floor.default: Decomposition(whole, "aten::floor.out", _of_integers),
@@ -389,7 +420,11 @@ def order_of(tensor: torch.Tensor) -> tuple[int, ...]:
         return tuple(tensor.dim_order())
     rank = tensor.dim()
     for last, wanted in ((torch.channels_last, 4), (torch.channels_last_3d, 5)):
-        if rank == wanted and not tensor.is_contiguous() and tensor.is_contiguous(memory_format=last):
+        if (
+            rank == wanted
+            and not tensor.is_contiguous()
+            and tensor.is_contiguous(memory_format=last)
+        ):
             return (0, *range(2, rank), 1)
     return tuple(range(rank))
 
@@ -437,9 +472,16 @@ def needed(program: ExportedProgram, kernels: Collection[str]) -> set[Operator]:
                 decomposition.kernel not in kernels or decomposition.wrong(node)
             ):
                 found.add(target)
-            elif isinstance(target, Operator) and _meets_orders(target, node):
+            elif isinstance(target, torch._ops.OpOverload) and _meets_orders(target, node):
                 found.add(_original(target))
     return found
+
+
+def _forget_pending_sizes(program: ExportedProgram) -> None:
+    """ExecuTorch's passes ask for sizes of results whose size depends on values, and use none."""
+    mode = detect_fake_mode([n.meta["val"] for n in program.graph.nodes if "val" in n.meta])
+    if mode is not None and mode.shape_env is not None:
+        mode.shape_env.pending_fresh_unbacked_symbols.clear()
 
 
 def decompose(program: ExportedProgram, operators: Collection[Operator]) -> ExportedProgram:
@@ -450,10 +492,13 @@ def decompose(program: ExportedProgram, operators: Collection[Operator]) -> Expo
     table: dict[Any, Callable[..., Any]] = {} if there.issuperset(operators) else dict(defaults)
     for operator in operators:
         decomposition = DECOMPOSITIONS.get(operator)
+        if decomposition is not None and decomposition.function is None:
+            continue  # a pass's concern
         function = decomposition.function if decomposition else _nothing
         table[operator] = _in_default_order(operator, function)
         if decomposition is not None:
             table |= {composite: defaults[composite] for composite in decomposition.composites}
+    _forget_pending_sizes(program)
     decomposed = program.run_decompositions(table)
     for rewrite in PASSES:
         if rewrite.operator in operators:
