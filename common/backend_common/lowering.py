@@ -23,6 +23,7 @@ from torch.utils import _pytree as pytree
 from backend_common import backend as registry
 from backend_common import decompositions
 from backend_common.backend import Backend
+from backend_common.complex_numbers import write_complex_out
 from backend_common.diagnostics import Diagnostics, Rejection, source_line
 from backend_common.errors import LoweringError, Withdrawal
 from backend_common.exported import prepare
@@ -135,6 +136,7 @@ def _lower(
         settle_sizes(program)
         prepare(name, program)
     shares = len(exported) > 1 and share_state(exported)
+    exported = {name: write_complex_out(name, program) for name, program in exported.items()}
     programs: Mapping[str, ExportedProgram] = exported
     decomposed: set[decompositions.Operator] = set()
     withdrawn: dict[str, dict[str, Rejection]] = {name: {} for name in programs}
