@@ -4,8 +4,8 @@ They replace what a backend leaves; what it takes, it gets whole.
 """
 
 import dataclasses
-from operator import mul
 from collections.abc import Callable, Collection, Mapping
+from operator import mul
 from typing import Any, TypeAlias, cast
 
 import torch
@@ -39,6 +39,16 @@ def _rounds_otherwise(node: fx.Node) -> bool:
 
 def _of_doubles(node: fx.Node) -> bool:
     return bool(node.meta["val"].dtype is torch.float64)
+
+
+def _adds_up_in_fewer_bits(node: fx.Node) -> bool:
+    x = node.args[0].meta["val"] if isinstance(node.args[0], fx.Node) else None
+    narrow = (torch.bool, torch.int8, torch.uint8, torch.int16, torch.int32)
+    return (
+        x is not None
+        and x.dim() > 0
+        and (_of_doubles(node) or (node.meta["val"].dtype is torch.int64 and x.dtype not in narrow))
+    )
 
 
 def _without_dimensions(node: fx.Node) -> bool:
@@ -132,6 +142,31 @@ def log_softmax(x: torch.Tensor, dim: int, half_to_float: bool) -> Any:
         return NotImplemented
     shifted = x - torch.amax(x, dim, True)
     return shifted - torch.log(torch.sum(torch.exp(shifted), dim, True))
+
+
+def total(
+    x: torch.Tensor,
+    dim: list[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+) -> Any:
+    """Given:  sum(x) in int64 or float64, whose kernel adds up in float64 or float32
+    Result: the last of the running sums
+    """
+    result = dtype or (x.dtype if x.dtype.is_floating_point else torch.int64)
+    if result not in (torch.int64, torch.float64) or not x.dim():
+        return NotImplemented
+    reduced = sorted(d % x.dim() for d in dim or range(x.dim()))
+    if not all(isinstance(x.shape[d], int) and x.shape[d] for d in reduced):
+        return NotImplemented
+    kept = [d for d in range(x.dim()) if d not in reduced]
+    moved = x.to(result).permute(*kept, *reduced).flatten(len(kept))
+    sums = moved.cumsum(-1)[..., -1]
+    if keepdim:
+        for d in reduced:
+            sums = sums.unsqueeze(d)
+    return sums
 
 
 def power_of_tensors(x: torch.Tensor, exponent: torch.Tensor) -> Any:
@@ -313,6 +348,8 @@ class CountInOneDimension(Pass):
             flat.meta["val"] = x.meta["val"].reshape(-1)
             places = call(self.operator, flat)
             places.meta = dict(node.meta) | {"val": node.meta["val"][:, :1]}
+            # A column in rows' order: torch gives it the other one, which no kernel here has.
+            column = call(aten.unsqueeze.default, call(aten.view.default, places, [-1]), 1)
             sizes = [
                 size if isinstance(size, int) else call(aten.sym_size.int, x, dimension)
                 for dimension, size in enumerate(x.meta["val"].shape)
@@ -321,9 +358,7 @@ class CountInOneDimension(Pass):
             for size in sizes[:0:-1]:
                 both = isinstance(size, int) and isinstance(strides[0], int)
                 strides.insert(0, size * strides[0] if both else call(mul, size, strides[0]))
-            quotient = call(
-                aten.div.Tensor_mode, places, row(strides), rounding_mode="floor"
-            )
+            quotient = call(aten.div.Tensor_mode, column, row(strides), rounding_mode="floor")
             indices = call(aten.remainder.Tensor, quotient, row(sizes))
         node.replace_all_uses_with(indices)
         graph.erase_node(node)
@@ -353,6 +388,9 @@ DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
         "aten::_log_softmax.out",
         _of_doubles,
         (aten.log_softmax.int,),
+    ),
+    aten.sum.dim_IntList: Decomposition(
+        total, "aten::sum.IntList_out", _adds_up_in_fewer_bits, (aten.sum.default,)
     ),
     aten.trunc.default: Decomposition(whole, "aten::trunc.out", _of_integers),
     aten.floor.default: Decomposition(whole, "aten::floor.out", _of_integers),
@@ -443,14 +481,9 @@ def _in_default_order(operator: Operator, function: Callable[..., Any]) -> Calla
             return result
         if result is NotImplemented:
             result = operator(*new_args, **new_kwargs)
-        if not isinstance(result, torch.Tensor):
-            return result
         with disable_proxy_modes_tracing():
             before = operator(*args, **kwargs)
-        # ExecuTorch has a name for this order alone.
-        if order_of(before) == (0, 2, 3, 1):
-            return result.clone(memory_format=torch.channels_last)
-        return result
+        return pytree.tree_map(_ordered_like, result, before)
 
     return wrapped
 
@@ -459,6 +492,13 @@ def _ordered(tensor: torch.Tensor) -> torch.Tensor:
     if order_of(tensor) == tuple(range(tensor.dim())):
         return tensor
     return tensor.clone(memory_format=torch.contiguous_format)
+
+
+def _ordered_like(tensor: Any, before: Any) -> Any:
+    # ExecuTorch has a name for this order alone.
+    if _is_plain(before) and order_of(before) == (0, 2, 3, 1):
+        return tensor.clone(memory_format=torch.channels_last)
+    return tensor
 
 
 def needed(program: ExportedProgram, kernels: Collection[str]) -> set[Operator]:
