@@ -59,6 +59,8 @@ CASES = {
     "floor_of_integers": (torch.floor, INTS),
     "erfc": (torch.special.erfc, FLOATS),
     "log_softmax_of_doubles": (lambda x: x.reshape(3, 3).double().log_softmax(1), INTS),
+    "sum_of_large_integers": (lambda x: (x.sum(0), x.reshape(3, 3).sum((0, 1), True)), INTS),
+    "sum_of_doubles": (lambda x: (x.double() / 3).sum(), INTS),
     "cumsum_without_dimensions": (lambda x: x[0].cumsum(0), INTS),
     "square_of_integers": (torch.square, torch.tensor([2**30 + 1, -(2**31) - 1])),
     "power_of_integers": (lambda x: x**3, torch.tensor([2**20 + 1, -3, 0])),

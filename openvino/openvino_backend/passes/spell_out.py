@@ -55,12 +55,16 @@ def _division(build: Builder, node: fx.Node) -> fx.Node | None:
         return _truncated(build, build.call(aten.div.Tensor, x, divisor))
     if node.kwargs["rounding_mode"] == "trunc":
         return None
+    dtype = _value(node).dtype
+    if dtype != torch.int64:  # what is divided, less the remainder, may be out of its range
+        x = build.call(aten._to_copy.default, x, dtype=torch.int32)
     if isinstance(divisor, fx.Node):
         rest = build.call(aten.remainder.Tensor, x, divisor)
     else:
         rest = build.call(aten.remainder.Scalar, x, divisor)
     whole = build.call(aten.sub.Tensor, x, rest)
-    return build.call(aten.div.Tensor_mode, whole, divisor, rounding_mode="trunc")
+    quotient = build.call(aten.div.Tensor_mode, whole, divisor, rounding_mode="trunc")
+    return build.call(aten._to_copy.default, quotient, dtype=dtype)
 
 
 def _truth(build: Builder, x: Any) -> Any:

@@ -37,6 +37,10 @@ CASES = {
     "running_sum_of_bytes": (lambda x: x.cumsum(1), BYTES),
     "absolute_value_of_a_range": (lambda x: torch.arange(-2, 2).abs() + x, BYTES[0, :1]),
     "floor_division": (lambda x: x.long() // 7, SHORTS),
+    "floor_division_of_bytes": (
+        lambda x: torch.div(x, 3, rounding_mode="floor"),
+        torch.arange(-128, 128, dtype=torch.int8),
+    ),
     "floor_division_by_a_negative": (lambda x: x.long() // -49, SHORTS),
     "truncating_integer_division": (lambda x: torch.div(x, 3, rounding_mode="trunc"), SHORTS),
     "remainder": (lambda x: x.long() % 255, SHORTS),
