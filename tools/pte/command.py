@@ -89,8 +89,15 @@ def _options(pairs: Sequence[str]) -> dict[str, object]:
         key, equals, value = pair.partition("=")
         if not equals or not key:
             raise click.UsageError(f"--option is '{pair}'; it is key=value")
-        options[key] = value
+        options[key] = _value(value)
     return options
+
+
+def _value(text: str) -> object:
+    """`true` and `false` are truth values, and digits a number."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    return int(text) if text.isdecimal() else text
 
 
 def _program_file(text: str) -> Path:

@@ -177,7 +177,8 @@ def test_inspect_shows_methods_payloads_and_target(folder):
         "OpenvinoBackend",
         "envelope version 1",
         "device CPU",
-        "section blob",
+        "section ir",
+        "weights: ",
         "SHA-256 right",
         "outside of delegates: nothing",
     ):
@@ -187,7 +188,36 @@ def test_inspect_shows_methods_payloads_and_target(folder):
     assert code == 0
     assert described["methods"][0]["delegates"] == ["OpenvinoBackend"]
     assert described["payloads"][0]["target"]["backend"] == "openvino"
-    assert described["payloads"][0]["inputs"] == [{"dtype": "float32", "bounds": [[2, 2], [4, 4]]}]
+    assert described["payloads"][0]["inputs"] == [
+        {"dtype": "float32", "bounds": [[2, 2], [4, 4]], "dim_order": [0, 1]}
+    ]
+    assert described["payloads"][0]["weights"]["size"] > 0
+    assert described["payloads"][0]["blob"] == {}
+
+
+def test_a_precompiled_program_says_so(folder):
+    arguments = ("--backend", "openvino", "--option", "precompile=true", "-o", "c.pte")
+    assert run(folder, "lower", "model.py:make", *arguments)[0] == 0
+    code, out, _ = run(folder, "inspect", "c.pte")
+    assert code == 0 and "blob_device CPU" in out and "compiled: " in out
+
+
+def test_weights_outside_are_checked_with_the_program(folder):
+    arguments = ("--backend", "openvino", "--option", "external_weights=true", "-o", "e.pte")
+    assert run(folder, "lower", "model.py:make", *arguments)[0] == 0
+    code, _, err = run(folder, "inspect", "e.pte")
+    assert code == 1 and "--data" in err
+    assert run(folder, "inspect", "e.pte", "--data", "e.ptd")[0] == 0
+    assert run(folder, "run", "e.pte", "--data", "e.ptd", "--compare", "model.py:make")[0] == 0
+
+
+def test_a_flip_in_the_weights_is_found(folder):
+    described = json.loads(run(folder, "inspect", "model.pte", "--json")[1])
+    data = bytearray((folder / "model.pte").read_bytes())
+    data[-described["payloads"][0]["weights"]["size"] + 3] ^= 1
+    (folder / "flipped.pte").write_bytes(data)
+    code, _, err = run(folder, "run", "flipped.pte")
+    assert code == 1 and "weights have SHA-256" in err, err
 
 
 def test_inspect_shows_bounds(folder):
