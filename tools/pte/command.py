@@ -187,9 +187,11 @@ def _require_backend(name: str, options: dict[str, object]) -> None:
         )
     from backend_common import backend as registry
     from backend_common.errors import LoweringError
+    from backend_common.lowering import EXTERNAL_WEIGHTS
 
+    own = {key: value for key, value in options.items() if key != EXTERNAL_WEIGHTS}
     try:
-        registry.find(name).parse_options(options)
+        registry.find(name).parse_options(own)
     except LoweringError as error:
         raise click.UsageError("; ".join(row.reason for row in error.rows)) from error
 
