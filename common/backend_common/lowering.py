@@ -242,10 +242,11 @@ def _to_edge(
         edge = to_edge_transform_and_lower(
             dict(programs), partitioner=partitioners, compile_config=config
         )
-    for program in edge._edge_programs.values():
+    for name, program in edge._edge_programs.items():
         _flatten_signature(program)
         _keep_initial_values(program)
-        settle_mutations(program)
+        for copy in settle_mutations(program):
+            diagnostics[name].reject(copy, "it keeps a value that is written over")
     return edge
 
 

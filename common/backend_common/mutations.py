@@ -17,14 +17,14 @@ class InputMutationWarning(UserWarning):
     """A program writes to a copy of its input, not to the caller's tensor."""
 
 
-def settle_mutations(program: ExportedProgram) -> None:
+def settle_mutations(program: ExportedProgram) -> list[fx.Node]:
     """
     Given:  a program that ends with `a = b; b = a; return a`, all of it at once
     Result: `old_b = clone(b); old_a = clone(a); a = old_b; b = old_a; return old_a`
 
     ExecuTorch writes one after the other, so what is read must not be what is written. It also
     counts what is written to an input among the results, and nothing that is written to a
-    buffer: both are of one kind here.
+    buffer: both are of one kind here. Returns the copies.
     """
     signature = program.graph_signature
     output = program.graph.output_node()
@@ -61,6 +61,7 @@ def settle_mutations(program: ExportedProgram) -> None:
             spec.kind = OutputKind.BUFFER_MUTATION
     output.args = (tuple(results),)
     program.graph_module.recompile()
+    return list(copies.values())
 
 
 def _copy_before(output: fx.Node, value: fx.Node) -> fx.Node:

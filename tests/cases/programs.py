@@ -259,6 +259,69 @@ CASES["operator_without_a_kernel"] = case(
     lambda m, x: torch.cummax(x, 1)[0], randoms((2, 5)), refusable=("openvino", "portable")
 )
 
+CASES["nonzero_of_rows"] = case(
+    lambda m, x: (torch.nonzero(x), torch.where(x > 0)),
+    values([[1.0, -1, 0], [2, 0, 3]]),
+    also=((torch.zeros(2, 3),), (torch.ones(2, 3),)),
+)
+CASES["views_of_attention"] = case(
+    lambda m, x: (
+        F.scaled_dot_product_attention(*x.reshape(2, 3, 4, 12, 8).unbind(1), is_causal=True)
+        .transpose(1, 2)
+        .reshape(2, 12, 32)
+        .contiguous()
+        .view(-1, 32)
+    ),
+    randoms((2, 3, 4, 12, 8)),
+)
+
+# --- rotary embeddings ---------------------------------------------------------------------------
+
+
+def rotate_halves(m: nn.Module, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    first, second = x.chunk(2, -1)
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
+
+
+def rotate_complex(m: nn.Module, x: Tensor) -> Tensor:
+    turned = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2)) * m.turns
+    return torch.view_as_real(turned).flatten(-2)
+
+
+CASES["rotary_with_half_width_tables"] = case(
+    rotate_halves, randoms((1, 4, 6, 8), (1, 1, 6, 4), (1, 1, 6, 4))
+)
+CASES["complex_rotary"] = case(
+    rotate_complex,
+    randoms((2, 4, 6, 8)),
+    lambda: {"turns": torch.polar(torch.ones(6, 4), torch.arange(24.0).reshape(6, 4))},
+)
+CASES["fourier"] = case(
+    lambda m, x: torch.fft.fft(torch.fft.fft(x, dim=-1), dim=-2).real, randoms((2, 6, 5))
+)
+
+# --- sizes and layouts ---------------------------------------------------------------------------
+
+small = torch.export.Dim("small", min=1, max=8)
+CASES["a_dynamic_size_of_one"] = case(
+    lambda m, x: m.layer(x).softmax(-1),
+    randoms((3, 8)),
+    lambda: {"layer": nn.Linear(8, 4)},
+    dynamic_shapes=(({0: small},),),
+    also=((torch.ones(1, 8),), (torch.ones(8, 8),)),
+)
+CASES["a_dynamic_size_without_a_maximum"] = case(
+    lambda m, x: torch.cat([x, x * 2], 0).relu(),
+    randoms((3, 8)),
+    dynamic_shapes=(({0: torch.export.Dim.DYNAMIC},),),
+    also=((torch.ones(1, 8),), (torch.ones(100, 8),)),
+)
+CASES["channels_last_all_through"] = case(
+    lambda m, x: (m.norm(m.convolution(x)).relu() * 2).softmax(1),
+    lambda: (torch.randn(1, 3, 8, 8).to(memory_format=torch.channels_last),),
+    lambda: {"convolution": nn.Conv2d(3, 4, 3), "norm": nn.BatchNorm2d(4).eval()},
+)
+
 
 # --- state ---------------------------------------------------------------------------------------
 
@@ -277,4 +340,24 @@ class Counter(nn.Module):
 
 CASES["counter"] = Case(
     lambda: (Counter().eval(), (torch.zeros(3),)), also=((torch.zeros(3),), (torch.zeros(3),))
+)
+
+
+class Swapped(nn.Module):
+    """Two buffers that take each other's value in each call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("left", torch.tensor([1.0, 2.0]))
+        self.register_buffer("right", torch.tensor([3.0, 4.0]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        left = self.left.clone()
+        self.left.copy_(self.right)
+        self.right.copy_(left)
+        return x + self.left
+
+
+CASES["swapped_buffers"] = Case(
+    lambda: (Swapped().eval(), (torch.zeros(2),)), also=((torch.zeros(2),), (torch.ones(2),))
 )
