@@ -59,11 +59,12 @@ class Writer(fx.proxy.GraphAppendingTracer):
 
     node: fx.Node
 
-    def __init__(self, graph: fx.Graph, mode: Any, tables: dict[Any, Any]) -> None:
-        """mode: of the program's fake tensors. tables: those of the program, by what made them."""
+    def __init__(self, graph: fx.Graph, mode: Any, constants: bool) -> None:
+        """mode: of the program's fake tensors. constants: whether the graph may have them."""
         super().__init__(graph)
+        self.constants = constants
         self._mode = mode
-        self._tables = tables
+        self._tables: dict[Any, Any] = {}
 
     def __call__(self, target: Any, *args: Any, **kwargs: Any) -> Any:
         """A node that calls exactly this target."""
@@ -86,7 +87,7 @@ class Writer(fx.proxy.GraphAppendingTracer):
         return self(getattr(getattr(aten, name[6:]), overload or "default"), *args, **kwargs)
 
     def table(self, make: Callable[..., Any], *args: Any) -> Any:
-        """make(*args), tensors that become constants where they are used; once in a program."""
+        """make(*args), tensors that become constants where they are used; once in a graph."""
         if (make, args) not in self._tables:
             self._tables[make, args] = make(*args)
         return self._tables[make, args]
@@ -98,7 +99,7 @@ class Writer(fx.proxy.GraphAppendingTracer):
 
     def _constant(self, table: torch.Tensor) -> fx.Node:
         module = self.graph.owning_module
-        name = f"complex_table_{id(table)}"  # until it is lifted
+        name = f"complex_table_{id(table)}"  # until it becomes an input
         if not hasattr(module, name):
             module.register_buffer(name, table)
         value = self._mode.from_tensor(table, static_shapes=True)
@@ -137,7 +138,8 @@ class Pair:
             return 0 if _is_0(left) or _is_0(right) else of(left, right)
 
         return Pair(
-            _minus(times(x.re, y.re), times(x.im, y.im)), _plus(times(x.re, y.im), times(x.im, y.re))
+            _minus(times(x.re, y.re), times(x.im, y.im)),
+            _plus(times(x.re, y.im), times(x.im, y.re)),
         )
 
     def __mul__(self, other: Any) -> "Pair":
@@ -535,13 +537,18 @@ def _transform(write: Writer, z: Pair, sign: int, points: Any = None, n: Any = N
     n = length if n is None else n
     points = n if points is None else points
     static = all(isinstance(size, int) for size in (length, n, points))
-    if not static or n <= _DENSE:
+    divisor = _divisor(n) if static and n > _DENSE else 0
+    if not divisor or (divisor == 1 and not write.constants):
         return z @ _roots(write, z.re.val, length, points, n, sign)
     if length < n:
         z = z.map(lambda x: torch.constant_pad_nd(x, [0, n - length]))
-    divisor = next(d for d in range(math.isqrt(n), 0, -1) if n % d == 0)
     z = _split(write, z, sign, divisor, n) if divisor > 1 else _by_chirp(write, z, sign, n)
     return z.map(lambda x: x.narrow(-1, 0, points)) if points < n else z
+
+
+def _divisor(n: int) -> int:
+    """The greatest up to the root; 1 of a prime."""
+    return next(d for d in range(math.isqrt(n), 0, -1) if n % d == 0)
 
 
 def _split(write: Writer, z: Pair, sign: int, a: int, n: int) -> Pair:
@@ -565,7 +572,8 @@ def _by_chirp(write: Writer, z: Pair, sign: int, n: int) -> Pair:
 def _chirp(n: int, m: int, sign: int, dtype: torch.dtype) -> tuple[Pair, Pair]:
     """exp(sign πi j² / n) for j < n, and the transform of its inverse at -n < j < n over m."""
     j = torch.arange(n)
-    chirp = torch.polar(torch.ones(n, dtype=torch.float64), (j * j % (2 * n)) * (sign * math.pi / n))
+    angles = (j * j % (2 * n)).double() * (sign * math.pi / n)
+    chirp = torch.polar(torch.ones_like(angles), angles)
     inverse = torch.zeros(m, dtype=torch.complex128)
     inverse[:n] = chirp.conj()
     inverse[m - n + 1 :] = chirp.conj()[1:].flip(0)
@@ -578,7 +586,7 @@ def _parts(table: torch.Tensor, dtype: torch.dtype) -> Pair:
 
 def _roots(write: Writer, like: torch.Tensor, rows: Any, columns: Any, n: Any, sign: int) -> Pair:
     """exp(sign 2πi j k / n), rows × columns: a constant if the sizes are known."""
-    if all(isinstance(size, int) for size in (rows, columns, n)):
+    if write.constants and all(isinstance(size, int) for size in (rows, columns, n)):
         return write.table(_root_table, rows, columns, n, sign, like.dtype)  # type: ignore[no-any-return]
     turns = _arange(write, rows, like).unsqueeze(-1) * _arange(write, columns, like) % n
     # From the remainder, which is exact: the angle of j k itself would not be.
@@ -626,9 +634,10 @@ RULES: Mapping[Any, Rule] = {
     **dict.fromkeys((aten.view.default, aten.reshape.default, aten._unsafe_view.default), _view),
     **dict.fromkeys(
         (
-            *(aten.alias.default, aten.clone.default, aten.detach.default, aten.lift_fresh_copy.default),
-            *(aten.expand.default, aten.permute.default, aten.t.default, aten.transpose.int),
-            *(aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims, aten.unsqueeze.default),
+            *(aten.alias.default, aten.clone.default, aten.detach.default),
+            *(aten.lift_fresh_copy.default, aten.expand.default, aten.permute.default),
+            *(aten.t.default, aten.transpose.int, aten.squeeze.default, aten.squeeze.dim),
+            *(aten.squeeze.dims, aten.unsqueeze.default),
             *(aten.select.int, aten.slice.Tensor, aten.narrow.default, aten.diagonal.default),
             *(aten.unfold.default, aten.flip.default, aten.roll.default, aten.repeat.default),
             *(aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int, operator.getitem),
@@ -773,6 +782,7 @@ def _decomposed(program: ExportedProgram) -> ExportedProgram:
     table: dict[Any, Callable[..., Any]] = {}
     while True:
         program = program.run_decompositions(dict(table))
+        LetViewsCopy()(program.graph_module)  # what is decomposed may get other strides
         new = {node.target for node in _without_rule(program)} & defaults.keys() - table.keys()
         if not new:
             return program
@@ -781,9 +791,9 @@ def _decomposed(program: ExportedProgram) -> ExportedProgram:
 
 def _without_rule(program: ExportedProgram) -> Iterator[fx.Node]:
     for node in _nodes(program):
-        if node.op == "call_function" and node.target not in RULES and _touches_complex(node):
-            if not isinstance(node.target, torch._ops.HigherOrderOperator):
-                yield node
+        known = node.target in RULES or isinstance(node.target, torch._ops.HigherOrderOperator)
+        if node.op == "call_function" and not known and _touches_complex(node):
+            yield node
 
 
 def _refuse(name: str, program: ExportedProgram) -> None:
@@ -812,11 +822,10 @@ def _refuse(name: str, program: ExportedProgram) -> None:
 def _rewrite(program: ExportedProgram) -> ExportedProgram:
     """In place, but for the program's tables."""
     module, signature = program.graph_module, program.graph_signature
-    LetViewsCopy()(module)  # real values that follow complex ones get other strides, too
     mode = detect_fake_mode([node.meta.get("val") for node in program.graph.nodes])
-    tables: dict[Any, Any] = {}
     for each in graph_modules(module):
-        pairs = _Rewriter(each, mode, tables).run()
+        # A body's constants would have to be its operands.
+        pairs = _Rewriter(each, mode, constants=each is module).run()
     names = {
         node.name: [part.node.name for part in (pair.re, pair.im)] for node, pair in pairs.items()
     }
@@ -877,10 +886,9 @@ def _split_state(
             while target in state or target in constants:
                 target += "_"
             part = part.detach().clone(memory_format=torch.contiguous_format)
-            is_parameter = spec.kind is InputKind.PARAMETER
-            home[target] = (
-                torch.nn.Parameter(part, requires_grad=whole.requires_grad) if is_parameter else part
-            )
+            if spec.kind is InputKind.PARAMETER:
+                part = torch.nn.Parameter(part, requires_grad=whole.requires_grad)
+            home[target] = part
             targets[spec.target].append(target)
     return targets
 
@@ -888,18 +896,20 @@ def _split_state(
 class _Rewriter:
     """Rewrites one graph; calls of bodies pass and return both parts, one after the other."""
 
-    def __init__(self, module: fx.GraphModule, mode: Any, tables: dict[Any, Any]) -> None:
+    def __init__(self, module: fx.GraphModule, mode: Any, constants: bool) -> None:
         self._module = module
         self._mode = mode
-        self._write = Writer(module.graph, mode, tables)
+        self._write = Writer(module.graph, mode, constants)
         self._pairs: dict[fx.Node, Pair] = {}
         self._stacked: dict[fx.Node, Pair] = {}  # by the result of view_as_real
-        self._calls: dict[fx.Node, tuple[fx.Node, list[int]]] = {}  # what it became, where results are
+        self._calls: dict[fx.Node, tuple[fx.Node, list[int]]] = {}  # new one, starts of results
 
     def run(self) -> dict[fx.Node, Pair]:
         """The pairs of the graph's complex nodes, which are gone."""
         graph = self._module.graph
         nodes = list(graph.nodes)
+        for node in nodes:  # torch.export renames inputs, and does not tell the graph
+            graph._graph_namespace.create_name(node.name, None)
         changed: set[fx.Node] = set()
         for node in nodes:
             self._write.node = node
@@ -907,7 +917,8 @@ class _Rewriter:
                 if _has_complex(node):
                     self._pairs[node] = self._source(node)
             elif node.op == "output":
-                node.args = (self._flat(node.args[0]),)
+                if not isinstance(node.args[0], fx.Node):  # else a loop's condition
+                    node.args = (self._flat(node.args[0]),)
             elif node.target is operator.getitem and node.args[0] in self._calls:
                 self._select(node)
             elif isinstance(node.target, torch._ops.HigherOrderOperator):
@@ -943,6 +954,7 @@ class _Rewriter:
                 self._module.register_buffer(name, getattr(whole, suffix).contiguous())
             with node.graph.inserting_before(node):
                 new = node.graph.create_node(node.op, name, name=f"{node.name}_{suffix}")
+            new.target = new.name if node.op == "placeholder" else name
             new.meta = {**node.meta, "val": self._part_of(node.meta["val"])}
             return Real(new, self._write)
 

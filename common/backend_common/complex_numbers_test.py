@@ -39,7 +39,10 @@ MASK = REAL > 0
 CASES = {
     "real": (lambda z: z.real, SMALL),
     "imag": (lambda z: z.imag, SMALL),
-    "real_of_real_stays": (lambda x: torch.real(x) + torch.view_as_complex(x.reshape(2, 3, 2, 2)).real.sum(), REAL),
+    "real_of_real_stays": (
+        lambda x: torch.real(x) + torch.view_as_complex(x.reshape(2, 3, 2, 2)).real.sum(),
+        REAL,
+    ),
     "conj": (lambda z: z.conj(), A),
     "conj_imag": (lambda z: z.conj().imag, A),
     "conj_physical": (lambda z: z.conj().resolve_conj() + torch.conj_physical(z) * 2, A),
@@ -66,7 +69,10 @@ CASES = {
     "multiply_in_place": (lambda z: z.clone().mul_(z).add_(1j), A),
     "divide": (lambda z, w: z.unsqueeze(1) / w, SMALL, NOT_ZERO),
     "divide_great": (lambda z: z / z.flip(0), GREAT[GREAT.abs() > 1e10]),
-    "divide_by_zero": (lambda z: z / torch.zeros_like(z), NOT_ZERO[NOT_ZERO.real * NOT_ZERO.imag != 0]),
+    "divide_by_zero": (
+        lambda z: z / torch.zeros_like(z),
+        NOT_ZERO[NOT_ZERO.real * NOT_ZERO.imag != 0],
+    ),
     "divide_by_real": (lambda z, x: z / x, A, REAL),
     "divide_by_numbers": (lambda z: z / 3 / (1 - 2j), A),
     "divide_number": (lambda z: 2 / z, NOT_ZERO),
@@ -126,19 +132,44 @@ CASES = {
     "embedding": (lambda z, i: torch.nn.functional.embedding(i, z[0]), A, PLACES),
     "writes": (lambda z, w: _write(z.clone(), w), A, A.flip(0)),
     "scatter_index_add": (
-        lambda z, i: [z.scatter(1, i, z * 2), z.scatter_add(1, i, z), z.index_add(1, i[0, 0, :2], z[:, :2])],
+        lambda z, i: [
+            z.scatter(1, i, z * 2),
+            z.scatter_add(1, i, z),
+            z.index_add(1, i[0, 0, :2], z[:, :2]),
+        ],
         A,
         PLACES,
     ),
     "views": (
-        lambda z: [z.mT, z.reshape(-1, 3), z.permute(2, 0, 1).flatten(), z.unsqueeze(1).expand(-1, 2, -1, -1)],
+        lambda z: [
+            z.mT,
+            z.reshape(-1, 3),
+            z.permute(2, 0, 1).flatten(),
+            z.unsqueeze(1).expand(-1, 2, -1, -1),
+        ],
         A,
     ),
-    "more_views": (lambda z: [*z.split([1, 2], 1), *z.unbind(0), *z.chunk(2, -1), z[:1].squeeze()], A),
-    "moves": (lambda z: [z.flip(1), z.roll(1, 2), z.repeat(1, 2, 1), z.tril(), z.triu(1), z.diagonal(0, 1, 2)], A),
+    "more_views": (
+        lambda z: [*z.split([1, 2], 1), *z.unbind(0), *z.chunk(2, -1), z[:1].squeeze()],
+        A,
+    ),
+    "moves": (
+        lambda z: [
+            z.flip(1),
+            z.roll(1, 2),
+            z.repeat(1, 2, 1),
+            z.tril(),
+            z.triu(1),
+            z.diagonal(0, 1, 2),
+        ],
+        A,
+    ),
     "view_of_a_transpose": (lambda z: torch.view_as_real(z.permute(1, 2, 0)).flatten(2), A),
     "pad": (lambda z: [torch.nn.functional.pad(z, (1, 2), value=3.0), z.unfold(2, 2, 1)], A),
-    "meshgrid_movedim": (lambda z: [z.movedim(0, -1), *torch.meshgrid(z[0, 0], z[0, :, 0], indexing="ij")], A),
+    "meshgrid_movedim": (
+        lambda z: [z.movedim(0, -1), *torch.meshgrid(z[0, 0], z[0, :, 0], indexing="ij")],
+        A,
+    ),
     "eq_ne": (lambda z: [z == z.flip(0), z != 1, z != 1 + 0j], SMALL),
     "isnan": (lambda z: [z.isnan(), z.isinf(), z.isfinite()], WITH_NAN),
     "to": (lambda z: [z.to(torch.complex128), z.to(torch.bool), z.clone(), z.detach()], SMALL),
@@ -156,18 +187,45 @@ CASES = {
     "view_dtype": (lambda z: [z.view(torch.float32), z.real.contiguous().view(torch.complex64)], A),
     "conv": (lambda z, w: torch.nn.functional.conv1d(z, w[:, :3].mT[:1].reshape(1, 3, -1)), A, A),
     "var": (lambda z: [z.var(), z.std(1)], A),
-    "addcmul_lerp": (lambda z, w: [torch.addcmul(z, w, z), torch.addcdiv(z, w, z), z.lerp(w, 0.3)], A, A.flip(0)),
+    "addcmul_lerp": (
+        lambda z, w: [torch.addcmul(z, w, z), torch.addcdiv(z, w, z), z.lerp(w, 0.3)],
+        A,
+        A.flip(0),
+    ),
     "rotation": (lambda z: torch.view_as_real(z)[..., 1] * torch.view_as_real(z * 1j)[..., 0], A),
-    "fft": (lambda z: [torch.fft.fft(z), torch.fft.fft(z, dim=1), torch.fft.fft(z, 7), torch.fft.fft(z, 2)], A),
+    "fft": (
+        lambda z: [
+            torch.fft.fft(z),
+            torch.fft.fft(z, dim=1),
+            torch.fft.fft(z, 7),
+            torch.fft.fft(z, 2),
+        ],
+        A,
+    ),
     "ifft": (lambda z: [torch.fft.ifft(z, dim=0), torch.fft.ifft(z, norm="ortho")], A),
-    "norms_of_fft": (lambda z: [torch.fft.fft(z, norm=n) for n in ("forward", "backward", "ortho")], A),
+    "norms_of_fft": (
+        lambda z: [torch.fft.fft(z, norm=n) for n in ("forward", "backward", "ortho")],
+        A,
+    ),
     "fft_of_real": (lambda x: [torch.fft.fft(x), torch.fft.fft2(x).imag, torch.fft.fftn(x)], REAL),
     "ifft_of_real": (lambda x: [torch.fft.ifft(x), torch.fft.ifft2(x)], REAL),
-    "rfft": (lambda x: [torch.fft.rfft(x), torch.fft.rfft(x, 5), torch.fft.rfft(x, dim=1, norm="ortho")], REAL),
-    "rfft2_irfft2": (lambda x: [torch.fft.rfft2(x), torch.fft.irfft2(torch.fft.rfft2(x) * 2j, s=(3, 4))], REAL),
-    "irfft": (lambda z: [torch.fft.irfft(z), torch.fft.irfft(z, 7), torch.fft.irfft(z, 5, 1, "ortho")], A),
+    "rfft": (
+        lambda x: [torch.fft.rfft(x), torch.fft.rfft(x, 5), torch.fft.rfft(x, dim=1, norm="ortho")],
+        REAL,
+    ),
+    "rfft2_irfft2": (
+        lambda x: [torch.fft.rfft2(x), torch.fft.irfft2(torch.fft.rfft2(x) * 2j, s=(3, 4))],
+        REAL,
+    ),
+    "irfft": (
+        lambda z: [torch.fft.irfft(z), torch.fft.irfft(z, 7), torch.fft.irfft(z, 5, 1, "ortho")],
+        A,
+    ),
     "hfft": (lambda z: [torch.fft.hfft(z), torch.fft.ihfft(z.real), torch.fft.hfft(z, 5)], A),
-    "fftn_shift": (lambda z: [torch.fft.fftshift(torch.fft.fftn(z)), torch.fft.ifftn(z, dim=(0, 2))], A),
+    "fftn_shift": (
+        lambda z: [torch.fft.fftshift(torch.fft.fftn(z)), torch.fft.ifftn(z, dim=(0, 2))],
+        A,
+    ),
     "fft_of_doubles": (lambda z: [torch.fft.fft(z), torch.fft.rfft(z.real)], WIDE),
     "fft_of_integers": (lambda x: torch.fft.fft(x), INTEGERS),
     "convolution_by_fft": (
@@ -252,3 +310,211 @@ def outputs():
 def test_result_equals_eager(name, outputs):
     function, *inputs = CASES[name]
     assert difference(pairs(function(*inputs)), list(outputs[name]), 1e-5) == ""
+
+
+# 600 is 24 times 25; 521 and 1042 need the chirp; 2 times 512 does not.
+LONG = [random(2, size, dtype=torch.complex128) for size in (513, 521, 600, 1024, 1042)]
+
+
+def test_long_transforms_equal_eager():
+    def exact(*inputs):
+        return [
+            (
+                *(torch.fft.fft(z), torch.fft.ifft(z, norm="ortho"), torch.fft.rfft(z.real)),
+                torch.fft.irfft(z[:, : z.shape[-1] // 2 + 1], z.shape[-1]),
+            )
+            for z in inputs
+        ]
+
+    check(Real(exact, *LONG), pairs(LONG), tolerance=1e-11)
+
+
+def test_long_transforms_in_single_precision_equal_eager():
+    def single(*inputs):
+        return [torch.fft.fft(z) for z in inputs]
+
+    inputs = [z.to(torch.complex64) for z in LONG]
+    check(Real(single, *inputs), pairs(inputs), tolerance=2e-4)
+
+
+def test_a_long_transform_needs_no_square_table():
+    program = written_out(Real(torch.fft.fft, torch.ones(4096)), [torch.ones(4096)])
+    assert sum(table.numel() for table in program.constants.values()) < 5 * 4096
+
+
+def test_transforms_share_their_tables():
+    def twice(x):
+        return torch.fft.fft(torch.fft.fft(x) * 2)
+
+    program = written_out(Real(twice, torch.ones(8)), [torch.ones(8)])
+    assert len(program.constants) == 2
+
+
+SIZE = torch.export.Dim("size", min=2, max=16)
+
+
+def sizes(x):
+    z = torch.fft.fft(x, dim=1)
+    return [
+        *(z, torch.fft.ifft(z * z, dim=1), torch.fft.rfft(x, dim=1, norm="ortho")),
+        *(torch.fft.fft2(x, norm="forward"), z.mT, z.mean(), z + x.shape[1]),
+    ]
+
+
+def even_sizes(x):
+    half = torch.fft.rfft(x, dim=1)
+    return [torch.fft.irfft(half * 2j, x.shape[1], dim=1), half[:, : x.shape[1] // 2].sum()]
+
+
+@pytest.mark.parametrize(
+    ("function", "size"), [(sizes, SIZE), (even_sizes, 2 * torch.export.Dim("half", min=2, max=8))]
+)
+def test_sizes_may_be_dynamic(function, size):
+    module, x = Real(function, REAL), random(2, 8, 4, dtype=torch.float32)
+    program = written_out(module, (x,), dynamic_shapes=((({1: size},)),)).module()
+    for each in (4, 8, 16, 7):
+        if each % 2 == 0 or function is sizes:
+            x = random(2, each, 4, dtype=torch.float32)
+            assert difference(module(x), program(x), 1e-4) == ""
+
+
+def test_windows_and_their_inverse_equal_eager():
+    def through(x, window):
+        z = torch.stft(x, 16, 4, window=window, return_complex=True)
+        return z, z.abs(), torch.istft(z * 2, 16, 4, window=window, length=x.shape[-1])
+
+    check(Real(through, REAL, REAL), (random(2, 64, dtype=torch.float32), torch.hann_window(16)))
+
+
+def test_windows_that_return_pairs_equal_eager():
+    def pairs_of(x):
+        return torch.stft(x, 16, 4, return_complex=False)
+
+    check(Real(pairs_of, REAL), (random(2, 64, dtype=torch.float32),))
+
+
+class State(torch.nn.Module):
+    """A parameter, buffers that are and are not saved, one that is written, and a constant."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(B[0].clone())
+        self.register_buffer("saved", B[1].mT)
+        self.register_buffer("turn", torch.tensor([1j, -1, 1, 2]), persistent=False)
+        self.register_buffer("sum", torch.zeros(4, dtype=torch.complex64))
+        self.register_buffer("sum_real", torch.ones(4))  # a name that is taken
+        self.constant = torch.tensor(0.5j)
+
+    def forward(self, x):
+        z = x * self.turn * self.constant
+        self.sum.add_(z.sum(0))
+        self.sum_real.mul_(2)
+        z = z @ self.weight @ self.saved + self.sum
+        return torch.view_as_real(z), self.sum_real + 1
+
+
+def test_complex_state_becomes_two_real_ones():
+    module, x = State(), torch.randn(3, 4)
+    program = written_out(State(), (x,))
+    assert isinstance(program.state_dict["weight_imag"], torch.nn.Parameter)
+    assert {"saved_real", "saved_imag", "sum_real", "sum_real_"} <= program.state_dict.keys()
+    assert "turn_real" in program.constants
+    runnable = program.module()
+    loaded = load(lower(State(), (x,), backend="portable").buffer)
+    for _ in range(3):
+        expected = module(x)
+        assert difference(expected, runnable(x), 1e-5) == ""
+        assert difference(expected, loaded.forward(x), 1e-5) == ""
+
+
+class Branches(torch.nn.Module):
+    def forward(self, x):
+        z = torch.view_as_complex(x) * 1j
+        turned, real = torch.cond(
+            x.sum() > 0,
+            lambda z, x: (torch.fft.fft(z) * 2j, x + 1),
+            lambda z, x: (z.conj().exp(), x * 2),
+            (z, x),
+        )
+        return torch.view_as_real(turned), real
+
+
+class Loops(torch.nn.Module):
+    def forward(self, x):
+        z = torch.view_as_complex(x) * 1j
+        rows = torch.ops.higher_order.map_impl(lambda row, w: (row * w,), (z,), (z[0] + 1,))[0]
+        steps, power = torch.while_loop(
+            lambda n, z: n < 3, lambda n, z: (n + 1, z * z.conj()), (torch.tensor(0), rows)
+        )
+        return torch.view_as_real(power), steps
+
+
+def test_bodies_of_control_flow_take_pairs():
+    x = torch.view_as_real(A[0]).clone()
+    program = check(Branches(), (x,)).module()
+    loaded = load(lower(Branches(), (x,), backend="portable").buffer)
+    for each in (x, -x):
+        assert difference(Branches()(each), program(each), 1e-5) == ""
+        assert difference(Branches()(each), loaded.forward(each), 1e-5) == ""
+    check(Loops(), (x,))
+
+
+def test_a_program_without_complex_numbers_stays_the_same():
+    program = torch.export.export(Real(torch.relu, REAL), (REAL,))
+    assert write_complex_out("forward", program) is program
+
+
+def test_lines_of_the_source_are_kept():
+    program = written_out(Real(lambda z: torch.abs(z * z), A), pairs([A]))
+    products = [node for node in program.graph.nodes if node.target is aten.mul.Tensor]
+    assert all("complex_numbers_test.py" in node.meta["stack_trace"] for node in products)
+
+
+def test_everything_complex_that_stays_is_refused_at_once():
+    class Refused(torch.nn.Module):
+        def forward(self, z, x):
+            w = torch.asin(z * x)
+            return w, torch.linalg.inv(w).real, x
+
+    with pytest.raises(LoweringError, match="'forward' has complex numbers") as caught:
+        lower(Refused(), (random(3, 3), torch.ones(3, 3)), backend="portable")
+    rows = {row.operator or row.node: row for row in caught.value.rows}
+    assert set(rows) == {"z", "aten.asin.default", "aten.linalg_inv_ex.default"}
+    assert rows["z"].remedy == "pass torch.view_as_real(z)"
+    assert "torch.asin(z * x)" in rows["aten.asin.default"].source
+    assert len(caught.value.rows) == 4
+
+
+class Rotary(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        turns = torch.outer(torch.arange(16.0), 10000 ** (-torch.arange(0, 8, 2) / 8))
+        self.register_buffer("turns", torch.polar(torch.ones_like(turns), turns), persistent=False)
+
+    def forward(self, x):
+        z = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
+        turns = self.turns[: x.shape[1]].view(1, x.shape[1], 1, -1)
+        return torch.view_as_real(z * turns).flatten(3).type_as(x)
+
+
+class FourierMixing(torch.nn.Module):
+    def forward(self, x):
+        return torch.fft.fft(torch.fft.fft(x, dim=-1), dim=-2).real
+
+
+@pytest.mark.parametrize(
+    ("module", "shape"), [(Rotary(), (2, 8, 3, 8)), (FourierMixing(), (2, 8, 12))]
+)
+def test_models_run_at_every_size(module, shape):
+    x = torch.randn(shape)
+    lowered = lower(module, (x,), backend="portable", dynamic_shapes=({1: SIZE},))
+    program = load(lowered.buffer)
+    for size in (8, 2, 5, 16):
+        x = torch.randn(2, size, *shape[2:])
+        assert difference([module(x)], program.forward(x), 1e-4) == ""
+
+
+def test_half_precision_turns_in_float():
+    x = torch.randn(2, 8, 3, 8, dtype=torch.bfloat16)
+    (output,) = load(lower(Rotary(), (x,), backend="portable").buffer).forward(x)
+    assert difference([Rotary()(x)], [output], 0) == ""
