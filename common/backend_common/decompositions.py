@@ -472,7 +472,12 @@ def _in_default_order(operator: Operator, function: Callable[..., Any]) -> Calla
     Result: function(x.contiguous()), or the operator itself of it; then the order it had
     """
 
+    asking = False
+
     def wrapped(*args: Any, **kwargs: Any) -> Any:
+        nonlocal asking
+        if asking:
+            return NotImplemented
         leaves, tree = pytree.tree_flatten((args, kwargs))
         ordered = [_ordered(leaf) if _is_plain(leaf) else leaf for leaf in leaves]
         new_args, new_kwargs = pytree.tree_unflatten(ordered, tree)
@@ -481,8 +486,12 @@ def _in_default_order(operator: Operator, function: Callable[..., Any]) -> Calla
             return result
         if result is NotImplemented:
             result = operator(*new_args, **new_kwargs)
-        with disable_proxy_modes_tracing():
-            before = operator(*args, **kwargs)
+        asking = True
+        try:
+            with disable_proxy_modes_tracing():
+                before = operator(*args, **kwargs)
+        finally:
+            asking = False
         return pytree.tree_map(_ordered_like, result, before)
 
     return wrapped

@@ -77,6 +77,10 @@ CASES = {
     "channels_last_reduced": (lambda x: x.amax(1), IMAGE),
     "channels_last_padded": (lambda x: F.pad(x, [1, 1]), IMAGE),
     "channels_last_of_a_composite": (lambda x: F.pixel_unshuffle(x[..., :4], 2), IMAGE),
+    "channels_last_resampled": (
+        lambda x: F.interpolate(x, size=5, mode="bilinear"),
+        IMAGE.double(),
+    ),
     "channels_last_concatenated": (lambda x: torch.cat([x, x], 1), IMAGE),
     "sort": (torch.sort, REPEATED),
     "sort_along_first_dim_descending": (lambda x: torch.sort(x, 0, True), REPEATED),

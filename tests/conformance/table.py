@@ -12,6 +12,9 @@ Outcomes = dict[str, dict[str, dict[str, Any]]]
 BEGIN = "<!-- conformance: begin -->"
 END = "<!-- conformance: end -->"
 
+# Said of every operator, and so of none in the table.
+_NOTHING = "there is nothing to compute: a tensor has no elements"
+
 
 def read(path: Path) -> Outcomes:
     return json.loads(path.read_text()) if path.exists() else {}  # type: ignore[no-any-return]
@@ -47,8 +50,14 @@ def _delegated(by_dtype: Mapping[str, Mapping[str, Any]]) -> str:
     found = []
     for dtype, outcome in by_dtype.items():
         if "delegated" in outcome and not dtype.endswith("dynamic"):
-            found.append(dtype + ("" if len(outcome) == 1 else "\\*"))
+            found.append(dtype + ("" if _only_empty_left(outcome) else "\\*"))
     return ", ".join(found) or "none"
+
+
+def _only_empty_left(outcome: Mapping[str, Any]) -> bool:
+    return set(outcome) <= {"delegated", "left"} and all(
+        reason.endswith(_NOTHING) for reason in outcome.get("left", ())
+    )
 
 
 def _reasons(by_dtype: Mapping[str, Mapping[str, Any]]) -> str:
@@ -58,6 +67,8 @@ def _reasons(by_dtype: Mapping[str, Mapping[str, Any]]) -> str:
             continue  # never delegated, for one reason, which the page gives
         for status, reasons in outcome.items():
             for reason in reasons if status != "delegated" else ():
+                if reason.endswith(_NOTHING):
+                    continue
                 text = re.sub(r"^[\w.]+: ", "", reason).replace("|", "\\|")
                 text = re.sub(r"\b(u?int\d+|float\d+|bfloat16|bool)\b", "…", text)
                 found[text if status == "left" else f"{status}: {text}"] = None
