@@ -156,6 +156,7 @@ bool Model::Slot::holds(const Tensor& tensor) const {
 }
 
 void Model::Slot::take(const Tensor& tensor) {
+  bound = false;  // also if what is still to be checked refuses the tensor
   sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
   data = tensor.const_data_ptr();
   strided = !in_default_order(tensor);
@@ -200,6 +201,7 @@ Error Model::bind_input(size_t index, const EValue& value) {
                 "OpenVINO: input %zu has shape %s, and the model takes %s", index,
                 text_of(tensor.sizes().data(), tensor.sizes().size()).c_str(),
                 text_of(slot.spec.dims).c_str());
+    ETB_REQUIRE(has_memory(tensor), InvalidArgument, "OpenVINO: input %zu has no memory", index);
     slot.take(tensor);
   }
   if (slot.spec.type == I64) {
@@ -225,12 +227,13 @@ Error Model::bind_output(size_t index, const EValue& value) {
               "OpenVINO: output %zu has rank %zd, and the model gives %zu", index, tensor.dim(),
               slot.spec.dims.size());
   // Copied, or of a shape that the run says.
-  if (!slot.spec.computed() || slot.spec.dynamic() || tensor.numel() == 0) return Error::Ok;
+  if (!slot.spec.computed() || slot.spec.dynamic()) return Error::Ok;
   ETB_REQUIRE(fits(tensor, slot.spec.dims), InvalidArgument,
               "OpenVINO: output %zu has shape %s, and the model gives %s", index,
               text_of(tensor.sizes().data(), tensor.sizes().size()).c_str(),
               text_of(slot.spec.dims).c_str());
-  if (slot.kept != Kept::kByProgram) return Error::Ok;
+  ETB_REQUIRE(has_memory(tensor), InvalidArgument, "OpenVINO: output %zu has no memory", index);
+  if (slot.kept != Kept::kByProgram || tensor.numel() == 0) return Error::Ok;
   slot.take(tensor);
   return bind(false, index, &slot,
               slot.strided ? static_cast<void*>(slot.staging.data()) : tensor.mutable_data_ptr());
@@ -292,6 +295,7 @@ Error Model::fetch_output(size_t index, const EValue& value) {
               index, text_of(sizes.data(), rank).c_str(),
               text_of(tensor.sizes().data(), static_cast<size_t>(tensor.dim())).c_str());
   if (tensor.numel() == 0) return Error::Ok;
+  ETB_REQUIRE(has_memory(tensor), InvalidArgument, "OpenVINO: output %zu has no memory", index);
   void* data = nullptr;
   size_t bytes = 0;
   ETB_REQUIRE(api_->ov_tensor_data(result.get(), &data) == ov_status_e::OK && data != nullptr &&
@@ -333,6 +337,10 @@ Error Model::execute(Span<EValue*> values, EventTracer* tracer) {
   ETB_REQUIRE(values.size() == inputs_.size() + outputs_.size(), InvalidArgument,
               "OpenVINO: got %zu values, and the model has %zu inputs and %zu outputs",
               values.size(), inputs_.size(), outputs_.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    ETB_REQUIRE(values[i] != nullptr, InvalidArgument, "OpenVINO: value %zu of the call is null",
+                i);
+  }
   for (size_t i = 0; i < inputs_.size(); ++i) ETB_TRY(bind_input(i, *values[i]));
   EValue* const* results = values.data() + inputs_.size();
   for (size_t i = 0; i < outputs_.size(); ++i) ETB_TRY(bind_output(i, *results[i]));

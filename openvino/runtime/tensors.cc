@@ -75,6 +75,10 @@ bool in_default_order(const Tensor& tensor) {
   return true;
 }
 
+bool has_memory(const Tensor& tensor) {
+  return tensor.nbytes() == 0 || tensor.const_data_ptr() != nullptr;
+}
+
 Error pack(const Tensor& tensor, void* packed, size_t packed_bytes) {
   layout::Layout own, plain;
   ETB_REQUIRE(layouts_of(tensor, &own, &plain), InvalidArgument,
@@ -97,6 +101,9 @@ Error assign(const Tensor& to, const Tensor& from) {
               executorch::runtime::toString(from.scalar_type()), to.nbytes(),
               executorch::runtime::toString(to.scalar_type()));
   if (to.numel() == 0) return Error::Ok;
+  ETB_REQUIRE(has_memory(to) && has_memory(from), InvalidArgument,
+              "OpenVINO: cannot copy a tensor of shape %s that has no memory",
+              text_of(to.sizes().data(), to.sizes().size()).c_str());
   const auto order = to.dim_order();
   if (std::equal(order.begin(), order.end(), from.dim_order().begin(), from.dim_order().end())) {
     std::memmove(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes());

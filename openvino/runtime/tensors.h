@@ -23,6 +23,10 @@ bool fits(const executorch::aten::Tensor& tensor, const std::vector<ValueSpec::B
 /// Whether the tensor's elements lie in the default dim order, as OpenVINO expects them.
 bool in_default_order(const executorch::aten::Tensor& tensor);
 
+/// Whether the elements, if there are any, are somewhere: an input that a program was not given may
+/// have no memory.
+bool has_memory(const executorch::aten::Tensor& tensor);
+
 /// Copies a tensor, in whatever dim order, to or from `packed`, which holds it in the default
 /// one. Logs and returns an error when the sizes do not agree.
 executorch::runtime::Error pack(const executorch::aten::Tensor& tensor, void* packed,

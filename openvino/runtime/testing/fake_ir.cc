@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 #include <string>
 
 namespace {
@@ -14,9 +15,9 @@ struct Type {
   size_t size;
 };
 constexpr Type kTypes[] = {
-    {"boolean", "BOOL", BOOLEAN, 1}, {"u8", "U8", U8, 1},    {"i8", "I8", I8, 1},
-    {"u16", "U16", U16, 2},          {"i16", "I16", I16, 2}, {"u32", "U32", U32, 4},
-    {"i32", "I32", I32, 4},          {"u64", "U64", U64, 8}, {"i64", "I64", I64, 8},
+    {"boolean", "BOOL", BOOLEAN, 1}, {"u8", "U8", U8, 1},       {"i8", "I8", I8, 1},
+    {"u16", "U16", U16, 2},          {"i16", "I16", I16, 2},    {"u32", "U32", U32, 4},
+    {"i32", "I32", I32, 4},          {"u64", "U64", U64, 8},    {"i64", "I64", I64, 8},
     {"f16", "FP16", F16, 2},         {"bf16", "BF16", BF16, 2}, {"f32", "FP32", F32, 4},
     {"f64", "FP64", F64, 8},
 };
@@ -41,9 +42,10 @@ bool take_between(std::string_view* text, std::string_view begin, std::string_vi
   return true;
 }
 
-std::string_view attribute(std::string_view tag, std::string_view name) {
+std::string_view attribute(std::string_view tag, const std::string& name) {
   std::string_view value;
-  return take_between(&tag, " " + std::string(name) + "=\"", "\"", &value) ? value : "";
+  const bool first = tag.substr(0, name.size() + 1) == name + "=";
+  return take_between(&tag, (first ? "" : " ") + name + "=\"", "\"", &value) ? value : "";
 }
 
 /// `3`, `1..4`, `?` or `-1`.
@@ -106,7 +108,8 @@ bool FakePort::allows(ov_element_type_e other, const std::vector<int64_t>& shape
   const auto in_bounds = [](const ov_dimension_t& dim, int64_t size) {
     return size >= dim.min && (dim.max == -1 || size <= dim.max);
   };
-  return other == type && std::equal(dims.begin(), dims.end(), shape.begin(), shape.end(), in_bounds);
+  return other == type &&
+         std::equal(dims.begin(), dims.end(), shape.begin(), shape.end(), in_bounds);
 }
 
 bool FakeModel::is_input(size_t tensor) const {
@@ -124,19 +127,22 @@ size_t fake_item_size(ov_element_type_e type) {
 bool read_fake_ir(std::string_view text, FakeModel* out) {
   std::map<std::string, std::string> sources;  // of layers that have one, by their id
   std::string_view edges = text, edge;
-  while (take_between(&edges, "<edge", ">", &edge)) {
-    sources[std::string(attribute(edge, "to-layer"))] =
-        std::string(attribute(edge, "from-layer")) + ":" + std::string(attribute(edge, "from-port"));
+  while (take_between(&edges, "<edge ", ">", &edge)) {
+    sources[std::string(attribute(edge, "to-layer"))] = std::string(attribute(edge, "from-layer")) +
+                                                        ":" +
+                                                        std::string(attribute(edge, "from-port"));
   }
   std::map<std::string, size_t> tensors;
   const auto tensor = [&](const std::string& source) {
     return tensors.emplace(source, tensors.size()).first->second;
   };
+  std::set<std::string> ids;
   std::string_view layers = text, layer;
-  while (take_between(&layers, "<layer", "</layer>", &layer)) {
+  while (take_between(&layers, "<layer ", "</layer>", &layer)) {
     const size_t end = std::min(layer.find('>'), layer.size());
     const std::string_view head = layer.substr(0, end), body = layer.substr(end);
     const std::string id(attribute(head, "id"));
+    if (!ids.insert(id).second) return false;
     FakePort port;
     if (attribute(head, "type") == "Parameter") {
       if (!read_parameter(body, &port)) return false;

@@ -26,7 +26,8 @@ struct FakeModel {
 };
 
 /// Reads Parameters, Results, and the edges to these from an IR in XML, and no other layers. False
-/// where the text has none, or where their numbers are none; the text can be anything.
+/// where the text has none, where their numbers are none, or where two have one id; the text can be
+/// anything.
 bool read_fake_ir(std::string_view text, FakeModel* out);
 
 /// Bytes of an element, 0 where they are no whole number or the type is unknown.

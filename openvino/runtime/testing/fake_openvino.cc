@@ -155,14 +155,15 @@ size_t bytes_of(ov_element_type_e type, const std::vector<int64_t>& shape) {
   return bytes;
 }
 
-/// The shape of a result: what the model says, else that of an input of its rank, else some size.
+/// The shape of a result: what the model says, else that of an input of its rank, else as many as
+/// the first input has elements.
 std::vector<int64_t> shape_of(const FakePort& port, const std::vector<ov_tensor>& tensors,
                               const FakeModel& ports) {
   std::vector<int64_t> shape;
   for (size_t d = 0; d < port.dims.size(); ++d) {
     int64_t size = port.dims[d].min;
     if (size != port.dims[d].max) {
-      size = 1;
+      size = ports.inputs.empty() ? 1 : static_cast<int64_t>(count(tensors[0].shape));
       for (const FakePort& input : ports.inputs) {
         const std::vector<int64_t>& other = tensors[input.tensor].shape;
         if (other.size() == port.dims.size()) size = other[d];
@@ -217,7 +218,8 @@ void compute(const ov_infer_request& request, ov_tensor* output) {
   }
 }
 
-ov_status_e set_tensor(const FakePort* port, ov_infer_request_t* request, const ov_tensor_t* tensor) {
+ov_status_e set_tensor(const FakePort* port, ov_infer_request_t* request,
+                       const ov_tensor_t* tensor) {
   if (!port->allows(tensor->type, tensor->shape)) {
     last_error = "the tensor's type or shape is not the port's";
     return ov_status_e::PARAMETER_MISMATCH;
@@ -407,8 +409,8 @@ EXPORT ov_status_e ov_compiled_model_input_by_index(const ov_compiled_model_t* m
   return ov_status_e::OK;
 }
 EXPORT ov_status_e ov_compiled_model_output_by_index(const ov_compiled_model_t* model,
-                                                    const size_t index,
-                                                    ov_output_const_port_t** out) {
+                                                     const size_t index,
+                                                     ov_output_const_port_t** out) {
   FAIL_IF_ASKED();
   const FakePort* port = port_at(model->ports.outputs, index);
   if (port == nullptr) return ov_status_e::OUT_OF_BOUNDS;
@@ -530,10 +532,13 @@ EXPORT ov_status_e ov_infer_request_infer(ov_infer_request_t* request) {
   for (const FakePort& port : model.ports.outputs) {
     if (model.ports.is_input(port.tensor)) continue;
     ov_tensor& output = request->tensors[port.tensor];
-    if ((port.dynamic() || !request->output_set[port.tensor]) &&
-        !allocate(port, shape_of(port, request->tensors, model.ports), &output)) {
+    const std::vector<int64_t> shape = shape_of(port, request->tensors, model.ports);
+    const bool set = request->output_set[port.tensor];
+    if (set && output.shape != shape) {
+      last_error = "the tensor that was set has another shape than the result";
       return ov_status_e::GENERAL_ERROR;
     }
+    if (!set && !allocate(port, shape, &output)) return ov_status_e::GENERAL_ERROR;
     if (model.kind != '<') {
       compute(*request, &output);
     } else if (const size_t bytes = bytes_of(output.type, output.shape); bytes != 0) {

@@ -1,0 +1,78 @@
+/// Calls of the delegate: tensors that fit what a payload declares, and some that do not.
+#pragma once
+
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "executorch_backends/openvino/runtime/fuzz/random.h"
+#include "executorch_backends/openvino/runtime/payload.h"
+
+namespace executorch_backends::openvino::fuzz {
+
+/// A tensor whose bytes end where a sanitizer sees it; freed with the object.
+class AnyTensor {
+ public:
+  /// `order` is a permutation of the dimensions. Without memory where `has_memory` is false.
+  AnyTensor(executorch::aten::ScalarType type, std::vector<int32_t> sizes,
+            std::vector<uint8_t> order, executorch::aten::TensorShapeDynamism dynamism,
+            bool has_memory = true);
+  AnyTensor(const AnyTensor&) = delete;
+  AnyTensor& operator=(const AnyTensor&) = delete;
+
+  executorch::aten::Tensor tensor() { return executorch::aten::Tensor(impl_.get()); }
+  /// Those that its present sizes take.
+  std::string bytes();
+  void fill(Random* random);
+
+ private:
+  std::vector<int32_t> sizes_;
+  std::vector<uint8_t> order_;
+  std::vector<int32_t> strides_;
+  std::unique_ptr<uint8_t[]> data_;
+  std::unique_ptr<executorch::aten::TensorImpl> impl_;
+};
+
+/// The values of one call. Numbers are small, so that int64 ones are in the delegate's range.
+class Call {
+ public:
+  /// Values that `inputs` and `outputs` allow; of a bare blob's, which declares none, of none.
+  Call(const std::vector<ValueSpec>& inputs, const std::vector<ValueSpec>& outputs, Random* random);
+
+  /// Makes it wrong somewhere. True where the delegate has to refuse it.
+  bool spoil(Random* random);
+
+  std::vector<executorch::runtime::EValue*> values();
+  /// What the inputs' bytes add up to, and the bytes of each value.
+  uint8_t sum() const { return sum_; }
+  size_t inputs() const { return inputs_.size(); }
+  std::vector<std::string> bytes();
+  /// Whether one value stands in two places, so that a run may write to what another reads.
+  bool aliased() const { return aliased_; }
+  /// Whether each input is as it was made.
+  bool inputs_are_unchanged();
+
+ private:
+  struct Value {
+    ValueSpec spec;
+    std::unique_ptr<AnyTensor> tensor;  // null for what is no tensor
+    executorch::runtime::EValue value;
+    std::string before;
+    bool absent = false;  // a null pointer
+  };
+  Value make(const ValueSpec& spec, bool input, Random* random);
+  void replace(Value* value, executorch::aten::ScalarType type, std::vector<int32_t> sizes,
+               bool has_memory, Random* random);
+  void note_inputs();
+
+  std::vector<ValueSpec> inputs_;
+  std::vector<Value> values_;
+  uint8_t sum_ = 0;
+  bool aliased_ = false;
+};
+
+}  // namespace executorch_backends::openvino::fuzz
