@@ -140,9 +140,8 @@ def _widen(conversion: Any) -> None:
 
 def _is_narrow_constant(node: Any) -> bool:
     """Whether it is the conversion of an integer constant to floating point."""
-    return (
-        node.get_type_name() == "Convert"
-        and node.get_element_type().is_real()
-        and node.input_value(0).get_node().get_type_name() == "Constant"
-        and node.input_value(0).get_element_type().is_integral()
-    )
+    if node.get_type_name() != "Convert" or not node.get_element_type().is_real():
+        return False
+    source = node.input_value(0)
+    integral = bool(source.get_element_type().is_integral())
+    return integral and source.get_node().get_type_name() == "Constant"

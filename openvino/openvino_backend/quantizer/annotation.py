@@ -1,6 +1,6 @@
 """Where NNCF would quantise, said in the terms of PyTorch's PT2E quantisation."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from nncf import IgnoredScope
@@ -22,7 +22,7 @@ from torchao.quantization.pt2e.quantizer import (
 from openvino_backend.quantizer.observers import OverflowSafeWeights, SymmetricActivations
 
 # The place of a value: what a node makes, or what one of its readers reads.
-Place = fx.Node | tuple[fx.Node, fx.Node]
+Place: TypeAlias = fx.Node | tuple[fx.Node, fx.Node]
 
 _ANNOTATION = "quantization_annotation"  # torchao's key
 _EPSILON = 1e-16
