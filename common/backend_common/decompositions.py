@@ -541,9 +541,9 @@ def decompose(program: ExportedProgram, operators: Collection[Operator]) -> Expo
     table: dict[Any, Callable[..., Any]] = {} if there.issuperset(operators) else dict(defaults)
     for operator in operators:
         decomposition = DECOMPOSITIONS.get(operator)
-        if decomposition is not None and decomposition.function is None:
+        function = decomposition.function if decomposition is not None else _nothing
+        if function is None:
             continue  # a pass's concern
-        function = decomposition.function if decomposition else _nothing
         table[operator] = _in_default_order(operator, function)
         if decomposition is not None:
             table |= {composite: defaults[composite] for composite in decomposition.composites}
