@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy
+
 from openvino_backend.conversion import ConversionError, brief
 
 

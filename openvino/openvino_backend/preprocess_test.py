@@ -14,7 +14,6 @@ from openvino_backend import preprocess
 from openvino_backend.conftest import lower, sections_of
 from openvino_backend.conversion import Alias, Interface, Value
 
-
 PRECOMPILED = {"precompile": True}
 
 

@@ -8,8 +8,8 @@ from openvino_backend.options import Options
 from openvino_backend.passes.keep_nan import keep_nan
 from openvino_backend.passes.make_promotion_explicit import make_promotion_explicit
 from openvino_backend.passes.restore_plain_operators import restore_plain_operators
-from openvino_backend.passes.write_quantization_out import write_quantization_out
 from openvino_backend.passes.spell_out import spell_out
+from openvino_backend.passes.write_quantization_out import write_quantization_out
 
 Pass = Callable[[fx.Graph], None]
 
