@@ -18,9 +18,8 @@ from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, Par
 from torch import nn
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from backend_common import ExecutionError, LoweringError, Method, load, lower
+from backend_common import ExecutionError, LoweringError, Method, load, lower, lowering
 from backend_common import backend as registry
-from backend_common import lowering
 from backend_common.harness import difference
 from backend_common.lowering import KeepWarning
 from backend_common.options import check_options

@@ -87,9 +87,7 @@ def _export(name: str, method: Method | ExportedProgram, strict: bool) -> Export
                 strict=strict,
             )
         except Exception as error:
-            causes = every_cause(
-                error, name, method.module, inputs, kwargs, method.dynamic_shapes
-            )
+            causes = every_cause(error, name, method.module, inputs, kwargs, method.dynamic_shapes)
             if not causes:
                 raise
             noun = "place" if len(causes) == 1 else "places"
@@ -101,6 +99,7 @@ def _export(name: str, method: Method | ExportedProgram, strict: bool) -> Export
 def _packed(example: torch.Tensor) -> torch.Tensor:
     """The example with memory of its own for each element: ExecuTorch knows no stride of 0."""
     expanded = any(
-        stride == 0 and size > 1 for stride, size in zip(example.stride(), example.shape, strict=True)
+        stride == 0 and size > 1
+        for stride, size in zip(example.stride(), example.shape, strict=True)
     )
     return example.contiguous() if expanded else example

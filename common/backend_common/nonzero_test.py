@@ -40,9 +40,7 @@ def test_equals_eager_whatever_is_there(function):
 
 def test_of_a_size_that_changes():
     columns = torch.export.Dim("columns", min=1, max=8)
-    lowered = lower(
-        Call(torch.nonzero), (X,), backend="portable", dynamic_shapes=({1: columns},)
-    )
+    lowered = lower(Call(torch.nonzero), (X,), backend="portable", dynamic_shapes=({1: columns},))
     program = load(lowered.buffer)
     for x in (X, torch.ones(2, 8), torch.zeros(2, 1)):
         assert torch.equal(program.forward(x)[0], torch.nonzero(x))

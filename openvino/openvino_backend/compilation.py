@@ -86,7 +86,9 @@ def _example(port: Any) -> Any:
     shape = []
     for size in port.partial_shape:
         least, greatest = size.get_min_length(), size.get_max_length()
-        shape.append(least if size.is_static else max(least, 2 if greatest == -1 else min(2, greatest)))
+        shape.append(
+            least if size.is_static else max(least, 2 if greatest == -1 else min(2, greatest))
+        )
     kind = port.element_type
     if kind.is_real():
         values = numpy.random.default_rng(0).standard_normal(shape)

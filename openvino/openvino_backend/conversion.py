@@ -57,7 +57,11 @@ def dim_order(tensor: torch.Tensor) -> tuple[int, ...]:
         return tuple(tensor.dim_order())
     rank = tensor.dim()
     for last, order in ((torch.channels_last, 4), (torch.channels_last_3d, 5)):
-        if rank == order and not tensor.is_contiguous() and tensor.is_contiguous(memory_format=last):
+        if (
+            rank == order
+            and not tensor.is_contiguous()
+            and tensor.is_contiguous(memory_format=last)
+        ):
             return (0, *range(2, rank), 1)
     return tuple(range(rank))
 

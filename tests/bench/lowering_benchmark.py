@@ -95,7 +95,6 @@ def import_all(side: str) -> None:
         import executorch.backends.openvino.partitioner
         import executorch.exir  # noqa: F401
     else:
-        import backend_common.lowering
         import openvino_backend.partitioner  # noqa: F401
 
 

@@ -82,9 +82,7 @@ def payloads(path: Path, data: Path | None = None) -> list[PayloadInfo]:
     return found
 
 
-def _check_weights(
-    found: Sequence[PayloadInfo], program: mmap.mmap, external: Path | None
-) -> None:
+def _check_weights(found: Sequence[PayloadInfo], program: mmap.mmap, external: Path | None) -> None:
     """Each store of weights once, however many payloads read it."""
     needed = {info.weights["key"]: info for info in found if info.weights}
     if not needed:
