@@ -170,7 +170,7 @@ def _is_tensor(x: Real) -> bool:
 
 
 def _zeros(x: Real) -> Real:
-    return torch.zeros_like(x)  # type: ignore[return-value]
+    return torch.zeros_like(x)  # type: ignore[no-any-return]
 
 
 # ---------------------------------------------------------------- rules
@@ -304,17 +304,17 @@ def sgn(write: Writer, z: Pair) -> Pair:
 def add(write: Writer, x: Any, y: Any, *, alpha: Any = 1) -> Pair:
     if alpha != 1:
         y = Pair.of(y) * alpha
-    return by_parts("other", target=aten.add.Tensor)(write, x, y)
+    return by_parts("other", target=aten.add.Tensor)(write, x, y)  # type: ignore[no-any-return]
 
 
 def sub(write: Writer, x: Any, y: Any, *, alpha: Any = 1) -> Pair:
     if alpha != 1:
         y = Pair.of(y) * alpha
-    return by_parts("other", target=aten.sub.Tensor)(write, x, y)
+    return by_parts("other", target=aten.sub.Tensor)(write, x, y)  # type: ignore[no-any-return]
 
 
 def mul(write: Writer, x: Any, y: Any) -> Pair:
-    return Pair.of(x) * y
+    return Pair.of(x) * y  # type: ignore[no-any-return]
 
 
 def div(write: Writer, x: Any, y: Any) -> Pair:
@@ -322,9 +322,9 @@ def div(write: Writer, x: Any, y: Any) -> Pair:
     x = Pair.of(x)
     if isinstance(y, Pair) and not isinstance(y.re, Real):
         number = 1 / complex(y.re, y.im)
-        return x * Pair(number.real, number.imag)
+        return x * Pair(number.real, number.imag)  # type: ignore[no-any-return]
     if not isinstance(y, Pair):
-        return x.map(lambda part: part / y)
+        return x.map(lambda part: part / y)  # type: ignore[no-any-return]
     great = torch.maximum(y.re.abs(), y.im.abs())
     c, d = y.re / great, y.im / great
     size = c * c + d * d
@@ -459,7 +459,7 @@ def linear(write: Writer, x: Pair, weight: Pair, bias: Pair | None = None) -> Pa
 def add_product(of: Any) -> Rule:
     def rule(write: Writer, x: Pair, y: Pair, z: Pair, *, beta: Any = 1, alpha: Any = 1) -> Pair:
         product = y.product(z, functools.partial(write, of)) * alpha
-        return product + x * beta if beta != 0 else product
+        return product + x * beta if beta != 0 else product  # type: ignore[no-any-return]
 
     return rule
 
@@ -566,7 +566,7 @@ def _by_chirp(write: Writer, z: Pair, sign: int, n: int) -> Pair:
     chirp, filter_ = write.table(_chirp, n, m, sign, z.re.val.dtype)
     padded = (z * chirp).map(lambda x: torch.constant_pad_nd(x, [0, m - n]))
     product = _transform(write, padded, -1) * filter_
-    return _transform(write, product, 1).map(lambda x: x.narrow(-1, 0, n)) * chirp
+    return _transform(write, product, 1).map(lambda x: x.narrow(-1, 0, n)) * chirp  # type: ignore[no-any-return]
 
 
 def _chirp(n: int, m: int, sign: int, dtype: torch.dtype) -> tuple[Pair, Pair]:

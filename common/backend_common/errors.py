@@ -18,7 +18,7 @@ class LoweringError(Exception):
         super().__init__("\n".join([summary, *(f"  {row.sentence()}" for row in self.rows)]))
 
 
-class Withdrawal(LoweringError):
+class WithdrawalError(LoweringError):
     """A backend gives nodes back that its partitioner had taken; `rows` name them and say why.
 
     `lower` tries again without them.

@@ -109,7 +109,7 @@ def refuse_strange_results(name: str, program: ExportedProgram) -> None:
 
 
 def prepare(name: str, program: ExportedProgram) -> None:
-    """In place; the program computes what it did. LoweringError where it cannot be what eager is."""
+    """In place; it computes what it did. LoweringError where it cannot be what eager is."""
     refuse_written_constants(name, program)
     refuse_strange_results(name, program)
     LetViewsCopy()(program.graph_module)

@@ -25,7 +25,7 @@ from backend_common import decompositions
 from backend_common.backend import Backend
 from backend_common.complex_numbers import write_complex_out
 from backend_common.diagnostics import Diagnostics, Rejection, source_line
-from backend_common.errors import LoweringError, Withdrawal
+from backend_common.errors import LoweringError, WithdrawalError
 from backend_common.exported import prepare
 from backend_common.kernels import registered_kernels
 from backend_common.methods import Model, export_methods
@@ -149,7 +149,7 @@ def _lower(
         diagnostics = {name: Diagnostics(withdrawn[name]) for name in programs}
         try:
             edge = _to_edge(chosen, checked_options, keep, programs, diagnostics)
-        except Withdrawal as withdrawal:
+        except WithdrawalError as withdrawal:
             if not _withdraw(withdrawal, withdrawn):
                 raise
             continue
@@ -191,7 +191,7 @@ def _warn_of_unknown(keep: Collection[str], rows: Sequence[Row]) -> None:
             )
 
 
-def _withdraw(withdrawal: Withdrawal, withdrawn: dict[str, dict[str, Rejection]]) -> bool:
+def _withdraw(withdrawal: WithdrawalError, withdrawn: dict[str, dict[str, Rejection]]) -> bool:
     """Adds the nodes that a backend gave back; False when there is none that is new."""
     new = [row for row in withdrawal.rows if row.node not in withdrawn[row.method]]
     for row in new:

@@ -153,9 +153,9 @@ def _leave_constants_that_are_returned(program: ExportedProgram) -> None:
     """A constant that goes into one delegate moves into it, unless others need it, too."""
     for node in program.graph.nodes:
         tag = node.meta.get("delegation_tag")
-        if node.op == "placeholder" and tag is not None:
-            if any(user.meta.get("delegation_tag") != tag for user in node.users):
-                del node.meta["delegation_tag"]
+        elsewhere = any(user.meta.get("delegation_tag") != tag for user in node.users)
+        if node.op == "placeholder" and tag is not None and elsewhere:
+            del node.meta["delegation_tag"]
 
 
 _MOVING = operators.MOVES | operators.CASTS

@@ -9,7 +9,7 @@ from typing import Any, final
 
 import torch
 from backend_common.diagnostics import source_line
-from backend_common.errors import LoweringError, Withdrawal
+from backend_common.errors import LoweringError, WithdrawalError
 from backend_common.options import option_error
 from backend_common.payload import Section, build
 from backend_common.report import Row
@@ -114,7 +114,7 @@ def _preprocess(
 
 def _withdrawal(
     method: str, program: ExportedProgram, chosen: Options, error: ConversionError
-) -> Withdrawal:
+) -> WithdrawalError:
     """The partitioner has converted it, so this is the device's compiler.
 
     Names the operators that cannot be compiled alone; all of them, when each can.
@@ -135,7 +135,7 @@ def _withdrawal(
         for node, reason in blamed.items()
     ]
     noun = "operator" if len(rows) == 1 else "operators"
-    return Withdrawal(f"OpenVINO cannot compile {len(rows)} {noun} for {chosen.device}:", rows)
+    return WithdrawalError(f"OpenVINO cannot compile {len(rows)} {noun} for {chosen.device}:", rows)
 
 
 def _objection(program: ExportedProgram, node: fx.Node, chosen: Options) -> str:

@@ -31,7 +31,9 @@ def lower(folder: Path) -> None:
             with bare_blobs() if kind == "bare" else contextlib.nullcontext():
                 lowered = backend_common.lower(
                     *(module, inputs),
-                    backend="openvino", dynamic_shapes=dynamic_shapes, options=options,
+                    backend="openvino",
+                    dynamic_shapes=dynamic_shapes,
+                    options=options,
                 )
             assert any(row.delegated for row in lowered.report), name
             lowered.save(folder / f"{name}.{kind}.pte")
