@@ -504,9 +504,11 @@ def _ordered(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _ordered_like(tensor: Any, before: Any) -> Any:
-    # ExecuTorch has a name for this order alone.
-    if _is_plain(before) and order_of(before) == (0, 2, 3, 1):
-        return tensor.clone(memory_format=torch.channels_last)
+    # ExecuTorch has a name for this order alone, and its kernel wants it to be the only one.
+    last = torch.channels_last
+    wanted = _is_plain(before) and order_of(before) == (0, 2, 3, 1)
+    if wanted and not tensor.is_contiguous(memory_format=last):
+        return tensor.clone(memory_format=last)
     return tensor
 
 
