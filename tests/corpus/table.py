@@ -28,7 +28,7 @@ count too. *delegates*: parts that OpenVINO runs, over all methods.
 
 def line(name: str) -> str:
     outcome = check.check(MODELS[name], "openvino")
-    print(f"{name}: {outcome.kind} after {outcome.seconds:.0f} s {outcome.text[:300]}", flush=True)
+    print(f"{name}: {outcome.kind} after {outcome.seconds:.0f} s {outcome.text}", flush=True)
     shape = "✓" if MODELS[name].dynamic_shapes else ""
     cells = [f"`{name}`", MODELS[name].why, shape]
     if isinstance(outcome, check.Result):
