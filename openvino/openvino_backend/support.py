@@ -210,7 +210,12 @@ def _order(node: fx.Node, ranges: Ranges) -> str | None:
     """Chooses among values, which must be numbers."""
     if any(_dtype(operand) == torch.bool for operand in operators.tensors(node)):
         return "not for bool"
-    return None if _dtype(node) in FLOATS else _in_float(node, ranges)
+    if _dtype(node) not in FLOATS:
+        return _in_float(node, ranges)
+    bounded = operators.name_of(node) == "aten.clamp.default"
+    if bounded and _dtype(node.args[0]) != _dtype(node):
+        return "its bounds are of another dtype"
+    return _operands(node, ranges)
 
 
 def _signed(node: fx.Node, ranges: Ranges) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import table
-from outcome import outcome_of
+from recording import outcome_of
 from registry import OPERATORS
 
 BACKEND = os.environ["EXECUTORCH_BACKENDS_CONFORMANCE"]

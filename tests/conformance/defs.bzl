@@ -5,7 +5,7 @@ load("//tools/bazel:testing.bzl", "pytest_test")
 SOURCES = [
     "arguments.py",
     "faults.py",
-    "outcome.py",
+    "recording.py",
     "registry.py",
     "suite.py",
     "table.py",

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import table
-from outcome import outcome_of
+from recording import outcome_of
 from registry import OPERATORS
 
 
