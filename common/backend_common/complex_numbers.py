@@ -5,6 +5,7 @@ eager multiplies by a zero, too, and gets NaN.
 """
 
 import cmath
+import contextlib
 import dataclasses
 import functools
 import math
@@ -16,6 +17,7 @@ import torch
 from torch import fx
 from torch._export.passes.lift_constants_pass import ConstantAttrMap, lift_constants_pass
 from torch._guards import detect_fake_mode
+from torch._refs import fft as transforms
 from torch.export import ExportedProgram
 from torch.export.graph_signature import (
     ExportGraphSignature,
@@ -781,12 +783,31 @@ def _decomposed(program: ExportedProgram) -> ExportedProgram:
     defaults = torch.export.default_decompositions()
     table: dict[Any, Callable[..., Any]] = {}
     while True:
-        program = program.run_decompositions(dict(table))
+        with _roots_of_sizes():
+            program = program.run_decompositions(dict(table))
         LetViewsCopy()(program.graph_module)  # what is decomposed may get other strides
         new = {node.target for node in _without_rule(program)} & defaults.keys() - table.keys()
         if not new:
             return program
         table |= {target: defaults[target] for target in new}
+
+
+@contextlib.contextmanager
+def _roots_of_sizes() -> Iterator[None]:
+    """While decomposing, the root of a dynamic size is one: torch makes it the example's size."""
+    original = transforms._apply_norm
+
+    def apply_norm(x: Any, norm: Any, signal_numel: Any, forward: bool) -> Any:
+        if norm != "ortho" or not isinstance(signal_numel, torch.SymInt):
+            return original(x, norm, signal_numel, forward)
+        points = torch.full((), signal_numel, dtype=x.dtype.to_real(), device=x.device)
+        return x / points.sqrt()
+
+    transforms._apply_norm = apply_norm
+    try:
+        yield
+    finally:
+        transforms._apply_norm = original
 
 
 def _without_rule(program: ExportedProgram) -> Iterator[fx.Node]:

@@ -357,7 +357,7 @@ def sizes(x):
     z = torch.fft.fft(x, dim=1)
     return [
         *(z, torch.fft.ifft(z * z, dim=1), torch.fft.rfft(x, dim=1, norm="ortho")),
-        *(torch.fft.fft2(x, norm="forward"), z.mT, z.sum(1)),
+        *(torch.fft.fft2(x, norm="ortho"), z.mT, z.sum(1)),
     ]
 
 
