@@ -1,5 +1,6 @@
 """What is done to a program that torch.export has made, whatever backend it goes to."""
 
+import operator
 from typing import Any
 
 import torch
@@ -29,6 +30,48 @@ class LetViewsCopy(Pass):
         value = node.meta["val"]
         node.target = aten.reshape.default
         node.meta["val"] = value
+
+
+class MakeEmptyResults(Pass):
+    """
+    Given:  y = aten.amax(x, [0])    of an x of shape (3, 0), on which the kernel aborts
+    Result: y = aten.full([0], 0)
+    """
+
+    def match(self, node: fx.Node) -> Any:
+        value = node.meta.get("val")
+        if node.op != "call_function" or not isinstance(value, torch.Tensor):
+            return None
+        schema = getattr(node.target, "_schema", None)
+        static = all(isinstance(size, int) for size in value.shape)
+        if schema is None or schema.is_mutable or not static or value.numel():
+            return None
+        return None if node.target is aten.full.default else value
+
+    def rewrite(self, node: fx.Node, found: Any) -> None:
+        node.target = aten.full.default
+        node.args, node.kwargs = (list(found.shape), 0), {"dtype": found.dtype}
+
+
+class MultiplySizes(Pass):
+    """
+    Given:  n ** 3    of a size, which ExecuTorch has no instruction for
+    Result: n * n * n
+    """
+
+    def match(self, node: fx.Node) -> Any:
+        if node.target not in (operator.pow, pow) or not isinstance(node.args[0], fx.Node):
+            return None
+        exponent = node.args[1]
+        return exponent if isinstance(exponent, int) and 1 <= exponent <= 16 else None
+
+    def rewrite(self, node: fx.Node, found: Any) -> None:
+        size = result = node.args[0]
+        with node.graph.inserting_before(node):
+            for _ in range(found - 1):
+                result = node.graph.call_function(operator.mul, (result, size))
+        node.replace_all_uses_with(result)
+        node.graph.erase_node(node)
 
 
 class PackAttention(Pass):
@@ -80,8 +123,8 @@ def refuse_written_constants(name: str, program: ExportedProgram) -> None:
                 "torch.export takes for a constant"
             )
             remedy = "register the tensor with register_buffer, or export with strict=True"
-            operator, source = operator_name(writer), source_line(writer)
-            rows.append(Row(name, operator, writer.name, source, False, "", reason, remedy))
+            name_of_writer, source = operator_name(writer), source_line(writer)
+            rows.append(Row(name, name_of_writer, writer.name, source, False, "", reason, remedy))
     if rows:
         noun = "constant" if len(rows) == 1 else "constants"
         raise LoweringError(f"'{name}' writes to {len(rows)} {noun}:", rows)
@@ -108,9 +151,30 @@ def refuse_strange_results(name: str, program: ExportedProgram) -> None:
         raise LoweringError(f"'{name}' returns what a program cannot:", rows)
 
 
+def refuse_changing_numbers(name: str, program: ExportedProgram) -> None:
+    """LoweringError where an input is a number that changes from call to call."""
+    inputs = set(program.graph_signature.user_inputs)
+    rows = [
+        Row(
+            *(name, "", f"input '{node.name}'", source_line(node), False, ""),
+            reason="it is a number that changes from call to call, and programs take such as tensors",
+            remedy="pass a tensor, or leave the number out of dynamic_shapes to have it fixed",
+        )
+        for node in program.graph.nodes
+        if node.op == "placeholder"
+        and node.name in inputs
+        and isinstance(node.meta.get("val"), (torch.SymInt, torch.SymFloat, torch.SymBool))
+    ]
+    if rows:
+        raise LoweringError(f"'{name}' takes what a program cannot:", rows)
+
+
 def prepare(name: str, program: ExportedProgram) -> None:
     """In place; it computes what it did. LoweringError where it cannot be what eager is."""
     refuse_written_constants(name, program)
+    refuse_changing_numbers(name, program)
     refuse_strange_results(name, program)
+    MakeEmptyResults()(program.graph_module)
+    MultiplySizes()(program.graph_module)
     LetViewsCopy()(program.graph_module)
     PackAttention()(program.graph_module)

@@ -84,3 +84,55 @@ def test_an_expanded_example_is_taken_as_if_it_were_packed():
     x = torch.ones(1, 2).expand(3, 2)
     program = load(lower(Returns(lambda m, x: x * 2), (x,), backend="portable").buffer)
     assert torch.equal(program.forward(x)[0], x * 2)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.amax(0),
+        lambda x: x.softmax(1),
+        lambda x: torch.cat([x[:0], x]) + 1,
+        lambda x: x.cumsum(0).transpose(0, 1),
+    ],
+)
+def test_results_without_elements_are_made_not_computed(function):
+    """ExecuTorch's kernel of amax ends the process."""
+    x = torch.zeros(3, 0)
+    (output,) = load(lower(Call(function), (x,), backend="portable").buffer).forward(x)
+    assert output.shape == function(x).shape
+
+
+class Call(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+class ScaledBySize(torch.nn.Module):
+    def forward(self, x):
+        return x * x.shape[0] ** 3
+
+
+def test_powers_of_sizes():
+    rows = torch.export.Dim("rows", min=1, max=9)
+    lowered = lower(
+        ScaledBySize(), (torch.ones(3, 2),), backend="portable", dynamic_shapes=({0: rows},)
+    )
+    (output,) = load(lowered.buffer).forward(torch.ones(5, 2))
+    assert torch.equal(output, torch.full((5, 2), 125.0))
+
+
+class ScaledByNumber(torch.nn.Module):
+    def forward(self, x, n):
+        return x * n
+
+
+def test_a_number_that_changes_is_refused():
+    shapes = (None, torch.export.Dim.DYNAMIC)
+    with pytest.raises(LoweringError, match="input 'n'.*pass a tensor"):
+        lower(ScaledByNumber(), (torch.ones(3), 4), backend="portable", dynamic_shapes=shapes)
+    program = load(lower(ScaledByNumber(), (torch.ones(3), 4), backend="portable").buffer)
+    assert torch.equal(program.forward(torch.ones(3), 4)[0], torch.full((3,), 4.0))
