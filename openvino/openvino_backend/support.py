@@ -465,6 +465,12 @@ def _dequantize(node: fx.Node, ranges: Ranges) -> str | None:
     return None
 
 
+def _power(node: fx.Node, ranges: Ranges) -> str | None:
+    if _dtype(node) == torch.float16 and node.args[1] in (0.5, -0.5):
+        return "OpenVINO takes it for a square root, which differs for -0.0 and negative infinity"
+    return _float(node, ranges)
+
+
 _RULES: dict[str, Rule] = {
     "quantized_decomposed.quantize_per_tensor.default": _quantize,
     "quantized_decomposed.dequantize_per_tensor.default": _dequantize,
@@ -522,7 +528,7 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(("aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor"), _binary),
     "aten.div.Tensor": _divide,
     **dict.fromkeys((f"aten.{name}.Scalar" for name in ("add", "sub", "mul", "div")), _float),
-    "aten.pow.Tensor_Scalar": _float,
+    "aten.pow.Tensor_Scalar": _power,
     "aten.pow.Tensor_Tensor": _float,
     "aten.div.Tensor_mode": _divide,
     "aten.fmod.Scalar": _divide_integers,
