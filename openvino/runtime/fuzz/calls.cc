@@ -89,8 +89,10 @@ std::string AnyTensor::bytes() {
 void AnyTensor::fill(Random* random) {
   if (data_ == nullptr) return;
   const size_t item = executorch::runtime::elementSize(impl_->scalar_type());
-  for (size_t i = 0; i < impl_->nbytes(); i += item)
+  std::memset(data_.get(), 0, impl_->nbytes());
+  for (size_t i = 0; i < impl_->nbytes(); i += item) {
     data_[i] = static_cast<uint8_t>(random->below(2));
+  }
 }
 
 Call::Call(const std::vector<ValueSpec>& inputs, const std::vector<ValueSpec>& outputs,
@@ -136,7 +138,23 @@ void Call::note_inputs() {
   }
 }
 
+bool Call::exceed(Random* random) {
+  if (inputs_.empty()) return false;
+  const size_t index = random->below(std::min(inputs_.size(), values_.size()));
+  Value& value = values_[index];
+  if (value.tensor == nullptr || value.spec.type != I64) return false;
+  const executorch::aten::Tensor tensor = value.tensor->tensor();
+  if (tensor.numel() == 0 || tensor.scalar_type() != ScalarType::Long) return false;
+  if (tensor.const_data_ptr() == nullptr) return false;
+  const size_t at = random->below(static_cast<size_t>(tensor.numel()));
+  tensor.mutable_data_ptr<int64_t>()[at] = int64_t{1} << (31 + random->below(32));
+  beyond_ = value.tensor.get();
+  note_inputs();
+  return true;
+}
+
 bool Call::spoil(Random* random) {
+  if (random->one_in(3) && exceed(random)) return true;
   if (values_.empty() || random->one_in(10)) {  // their number
     if (random->one_in(2) && !values_.empty()) {
       values_.pop_back();
@@ -168,8 +186,10 @@ bool Call::spoil(Random* random) {
       if (!sizes.empty()) sizes.pop_back();
       replace(&value, type, std::move(sizes), true, random);
       break;
-    case 3:  // some size, also 0; of an output, the run may change it
-      if (!sizes.empty()) random->pick(sizes) = static_cast<int32_t>(random->below(20));
+    case 3:  // some size; of an output, the run may change it
+      if (!sizes.empty()) {
+        random->pick(sizes) = random->one_in(3) ? 0 : static_cast<int32_t>(random->below(20));
+      }
       replace(&value, type, std::move(sizes), true, random);
       refused = false;
       break;
@@ -193,21 +213,23 @@ bool Call::spoil(Random* random) {
       replace(&value, type, sizes, false, random);
       refused = count(sizes) != 0;
       break;
-    default: {  // beyond 32 bits, where that matters
-      refused = input && spec.type == I64 && value.tensor != nullptr &&
-                value.tensor->tensor().numel() != 0;
-      if (refused) {
-        const executorch::aten::Tensor tensor = value.tensor->tensor();
-        const size_t at = random->below(static_cast<size_t>(tensor.numel()));
-        tensor.mutable_data_ptr<int64_t>()[at] = int64_t{1} << (31 + random->below(32));
-      } else if (index + 1 < values_.size()) {  // one value twice
+    default:  // one value twice
+      refused = false;
+      if (index + 1 < values_.size()) {
         values_[index + 1].value = value.value;
         aliased_ = true;
       }
-    }
   }
   note_inputs();
   return refused;
+}
+
+bool Call::mend(Random* random) {
+  if (beyond_ == nullptr) return false;
+  beyond_->fill(random);
+  beyond_ = nullptr;
+  note_inputs();
+  return true;
 }
 
 std::vector<EValue*> Call::values() {

@@ -45,6 +45,8 @@ class Call {
 
   /// Makes it wrong somewhere. True where the delegate has to refuse it.
   bool spoil(Random* random);
+  /// Puts other numbers where one was too large, into the same memory. False where none was.
+  bool mend(Random* random);
 
   std::vector<executorch::runtime::EValue*> values();
   /// What the inputs' bytes add up to, and the bytes of each value.
@@ -67,12 +69,15 @@ class Call {
   Value make(const ValueSpec& spec, bool input, Random* random);
   void replace(Value* value, executorch::aten::ScalarType type, std::vector<int32_t> sizes,
                bool has_memory, Random* random);
+  /// Puts a number beyond 32 bits into an int64 input. False where none is chosen.
+  bool exceed(Random* random);
   void note_inputs();
 
   std::vector<ValueSpec> inputs_;
   std::vector<Value> values_;
   uint8_t sum_ = 0;
   bool aliased_ = false;
+  AnyTensor* beyond_ = nullptr;  // has a number that does not fit
 };
 
 }  // namespace executorch_backends::openvino::fuzz

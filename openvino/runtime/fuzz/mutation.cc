@@ -85,7 +85,7 @@ void checksum(std::string* payload) {
 void change_table(std::string* payload, Random* random) {
   const size_t count = number_at<uint32_t>(*payload, kCountAt);
   const size_t entry = kHeader + random->below(std::min<size_t>(count, 64)) * kEntry;
-  switch (random->below(7)) {
+  switch (random->below(10)) {
     case 0:
       put(payload, 8 + 4 * random->below(4), static_cast<uint32_t>(random->number()));
       break;
@@ -105,6 +105,18 @@ void change_table(std::string* payload, Random* random) {
     case 5:
       put(payload, entry + kFlagsAt + 4 * random->below(2),
           static_cast<uint32_t>(random->below(4)));
+      break;
+    case 6:  // where others are, and aligned as it should be
+      put(payload, entry + kOffsetAt, uint64_t{64} * random->below(payload->size() / 64 + 2));
+      break;
+    case 8:  // an end inside the table
+      payload->resize(std::min(payload->size(), kHeader + random->below(count * kEntry + 1)));
+      put(payload, kTotalAt, uint64_t{payload->size()});
+      break;
+    case 7:  // about as much as there is
+      put(payload, entry + kSizeAt,
+          payload->size() - number_at<uint64_t>(*payload, entry + kOffsetAt) + random->below(3) -
+              1);
       break;
     default:
       put(payload, entry + random->below(24), static_cast<char>(random->next()));
@@ -184,14 +196,16 @@ void change_io(std::string* io, Random* random) {
       io->erase(record.at, record.size);
       change_count(io, count_at, -1);
       break;
-    case 9: {  // one rank more
-      put(io, record.at + 4, record.rank + 1);
-      std::string dim_order, a_bound;
-      testing::append<uint32_t>(&dim_order, record.rank);
-      testing::append<int64_t>(&a_bound, 1);
-      testing::append<int64_t>(&a_bound, 1);
-      io->insert(record.at + record.size, dim_order);
-      io->insert(order, a_bound);
+    case 9: {  // more ranks, and sometimes more than there can be
+      const auto more = static_cast<uint32_t>(1 + random->below(random->one_in(4) ? 20 : 2));
+      put(io, record.at + 4, record.rank + more);
+      std::string orders, ones;
+      for (uint32_t d = 0; d < more; ++d) {
+        testing::append<uint32_t>(&orders, record.rank + d);
+        for (int i = 0; i < 2; ++i) testing::append<int64_t>(&ones, 1);
+      }
+      io->insert(record.at + record.size, orders);
+      io->insert(order, ones);
       break;
     }
     case 10: {  // an output that is another value: same type and rank

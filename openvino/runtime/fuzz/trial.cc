@@ -44,6 +44,17 @@ std::string wrong_with(et::Error error, const std::string& log) {
   return error != et::Error::Ok && log.empty() ? "an error without a text" : "";
 }
 
+bool was_given_to_openvino(const std::string& log) {
+  return has(log, "cannot compile the program") || has(log, "cannot import the compiled") ||
+         has(log, "there is no device") || has(log, "payload declares");
+}
+
+testing::Built built(const Case& tried) {
+  testing::Built program{tried.payload, {}};
+  if (!tried.key.empty()) program.data[tried.key] = tried.data;
+  return program;
+}
+
 std::vector<et::BackendOption> options(Random* random) {
   std::vector<et::BackendOption> all;
   static const char* const kCompile[] = {"auto", "always", "never", "sometimes"};
@@ -107,7 +118,7 @@ void Trial::call(const DelegateDriver::Handle& handle, const Case& tried, const 
   const int calls = setting_.vary ? 1 + static_cast<int>(random->below(4)) : 10;
   for (int i = 0; i < calls && outcome->failure.empty(); ++i) {
     // The same tensors again, or others, which may be at addresses of those freed before.
-    if (call == nullptr || !random->one_in(3)) {
+    if (call == nullptr || random->one_in(2)) {
       call.reset();
       call = std::make_unique<Call>(declared.inputs, declared.outputs, random);
     }
@@ -126,55 +137,67 @@ void Trial::call(const DelegateDriver::Handle& handle, const Case& tried, const 
                !right(call.get(), declared, bases)) {
       outcome->failure = "a wrong result";
     }
-    if (refusable) call.reset();
+    if (refusable && !call->mend(random)) call.reset();
   }
+}
+
+bool Trial::read(const Case& tried, Payload* like, Payload* declared, Outcome* outcome) const {
+  runtime::LogCapture silent;
+  if (parse_payload(tried.like.data(), tried.like.size(), like) != et::Error::Ok) {
+    outcome->failure = "the seed's own payload is refused: " + silent.text();
+    return false;
+  }
+  outcome->validated =
+      parse_payload(tried.payload.data(), tried.payload.size(), declared) == et::Error::Ok;
+  // The case's inputs and outputs where they can be read, else those that its seed has.
+  if (declared->inputs.empty() && declared->outputs.empty()) {
+    declared->inputs = like->inputs;
+    declared->outputs = like->outputs;
+  }
+  if (setting_.fake) {
+    const std::string ir(reinterpret_cast<const char*>(like->ir.data), like->ir.size);
+    control<decltype(&fake_openvino_describe)>("fake_openvino_describe")(ir.c_str());
+  }
+  return true;
 }
 
 Outcome Trial::run(const Case& tried, Random* random) {
   Outcome outcome;
-  Payload like;
-  Payload declared;
+  Payload like, declared;
+  if (!read(tried, &like, &declared, &outcome)) return outcome;
+  TestProgram program(built(tried));
+  // A program that is there at the same time and differs in its weights alone: nothing of the one
+  // may serve the other.
+  Case twin = tried;
+  if (!twin.data.empty()) twin.data.back() ^= 1;
+  TestProgram twin_program(built(twin));
+  std::vector<et::BackendOption> told;
+  std::vector<std::pair<std::string, std::string>> specs;
+  if (setting_.vary) {
+    told = options(random);
+    if (random->one_in(8)) specs = {{"device", "CPU"}, {"nan", "fast"}};
+    if (random->one_in(60)) specs.emplace_back("unknown", std::string(3, '\0'));
+  }
   {
-    runtime::LogCapture silent;
-    // The case's inputs and outputs where they can be read, else those that its seed has.
-    if (parse_payload(tried.like.data(), tried.like.size(), &like) != et::Error::Ok) {
-      outcome.failure = "the seed's own payload is refused: " + silent.text();
-      return outcome;
+    DelegateDriver::Handle twin_handle;
+    if (setting_.fake && setting_.vary && random->one_in(4)) {
+      twin_handle = driver_.init(twin_program.buffer(), &twin_program.data(), told, specs);
     }
-    outcome.validated =
-        parse_payload(tried.payload.data(), tried.payload.size(), &declared) == et::Error::Ok;
-  }
-  if (setting_.fake) {
-    const std::string ir(reinterpret_cast<const char*>(like.ir.data), like.ir.size);
-    control<decltype(&fake_openvino_describe)>("fake_openvino_describe")(ir.c_str());
-  }
-  if (declared.inputs.empty() && declared.outputs.empty()) {
-    declared.inputs = like.inputs;
-    declared.outputs = like.outputs;
-  }
-  testing::Built built{tried.payload, {}};
-  if (!tried.key.empty()) built.data[tried.key] = tried.data;
-  TestProgram program(std::move(built));
-  {
-    std::vector<std::pair<std::string, std::string>> specs;
-    if (setting_.vary && random->one_in(8)) specs = {{"device", "CPU"}, {"nan", "fast"}};
-    if (setting_.vary && random->one_in(60)) specs.emplace_back("unknown", std::string(3, '\0'));
-    const auto handle = driver_.init(
-        program.buffer(), &program.data(),
-        setting_.vary ? options(random) : std::vector<et::BackendOption>{}, std::move(specs));
+    const auto handle = driver_.init(program.buffer(), &program.data(), told, specs);
     outcome.log = driver_.log();
     outcome.loaded = handle != nullptr;
-    outcome.reached = outcome.loaded || has(outcome.log, "cannot compile the program") ||
-                      has(outcome.log, "cannot import the compiled") ||
-                      has(outcome.log, "there is no device") ||
-                      has(outcome.log, "payload declares");
+    outcome.reached = outcome.loaded || was_given_to_openvino(outcome.log);
     outcome.failure = wrong_with(driver_.error(), outcome.log);
-    if (outcome.loaded && !outcome.validated)
-      outcome.failure = "a payload was loaded that is refused";
+    if (outcome.loaded && !outcome.validated) outcome.failure = "a refused payload was loaded";
     if (outcome.loaded && outcome.failure.empty()) call(handle, tried, declared, random, &outcome);
+    if (twin_handle != nullptr && outcome.failure.empty()) {
+      call(twin_handle, twin, declared, random, &outcome);
+    }
   }
-  // Its handle is gone: nothing of the program is held, nor any object but the core.
-  if (program.data().reads() != program.data().freed()) outcome.failure = "named data were kept";
+  // Their handles are gone: nothing of the programs is held, nor any object but the core.
+  for (const TestProgram* gone : {&program, &twin_program}) {
+    if (gone->data().reads() != gone->data().freed()) outcome.failure = "named data were kept";
+  }
   if (setting_.fake && live_objects() > 1) outcome.failure = "objects of OpenVINO were kept";
   return outcome;
 }

@@ -32,6 +32,7 @@ class Trial {
   Outcome run(const Case& tried, Random* random);
 
  private:
+  bool read(const Case& tried, Payload* like, Payload* declared, Outcome* outcome) const;
   void call(const testing::DelegateDriver::Handle& handle, const Case& tried,
             const Payload& declared, Random* random, Outcome* outcome);
 
