@@ -235,6 +235,24 @@ def _but_nan(choose: Callable[..., Any], x: torch.Tensor, y: torch.Tensor) -> to
     return torch.where(x.isnan(), y, torch.where(y.isnan(), x, choose(x, y)))
 
 
+def _mixes_float64(node: fx.Node) -> bool:
+    dtypes = {cast(fx.Node, operand).meta["val"].dtype for operand in node.args[:2]}
+    return len(dtypes) > 1 and torch.float64 in dtypes
+
+
+def comparison(operator: Operator) -> Callable[..., Any]:
+    """Given:  x == y of float64 and float32, which the kernel compares as float32
+    Result: the same of two tensors of float64
+    """
+
+    def compare(x: torch.Tensor, y: torch.Tensor) -> Any:
+        if x.dtype == y.dtype:
+            return NotImplemented
+        return operator(*_tensors(x, y))
+
+    return compare
+
+
 def sort(
     x: torch.Tensor, dim: int = -1, descending: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -413,6 +431,11 @@ DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
     aten.nonzero.default: Decomposition(
         None, "aten::nonzero.out", wrong=lambda node: node.args[0].meta["val"].dim() > 1
     ),
+    **{
+        operator: Decomposition(comparison(operator), f"aten::{name}.Tensor_out", _mixes_float64)
+        for name in ("eq", "ne", "lt", "le", "gt", "ge")
+        for operator in (getattr(aten, name).Tensor,)
+    },
     aten.sign.default: Decomposition(sign, "aten::sign.out", _of_floats),
     aten.max_pool3d_with_indices.default: Decomposition(
         max_pool3d_with_indices,

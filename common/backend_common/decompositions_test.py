@@ -31,6 +31,11 @@ class Call(torch.nn.Module):
 
 
 CASES = {
+    "comparison_of_float64_with_float32": (
+        lambda x, y: (x == y, x < y, x >= y),
+        torch.tensor([1.1, -2.3, 2.0], dtype=torch.float64),
+        torch.tensor([1.1, -2.3, 2.0]),
+    ),
     "remainder_by_number": (lambda x: x % 3, INTS),
     "remainder_by_negative_number": (lambda x: x % -3, INTS),
     "remainder_by_tensor": (torch.remainder, INTS, DIVISORS),
