@@ -84,6 +84,8 @@ class Writer(fx.proxy.GraphAppendingTracer):
         values, named = pytree.tree_map_only(Real, lambda real: real.val, (args, kwargs))
         if not any(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves(values)):
             return self(target, *args, **kwargs)  # arithmetic of sizes
+        if name in ("mul", "add") and not isinstance(args[0], Real):
+            args, values = args[::-1], values[::-1]  # ATen's numbers stand on the right
         name = f"aten::{self.NAMES.get(name, name)}"
         overload = torch._C._jit_resolve_packet(name, *values, **named)
         return self(getattr(getattr(aten, name[6:]), overload or "default"), *args, **kwargs)
@@ -414,7 +416,7 @@ def power(write: Writer, z: Any, exponent: Any) -> Pair:
     if not isinstance(exponent, (Pair, Real)):
         if exponent in (0.5, -0.5):
             return (sqrt if exponent > 0 else rsqrt)(write, z)
-        if exponent == int(exponent) and abs(exponent) <= 32:
+        if abs(exponent) <= 32 and float(exponent).is_integer():
             return _whole_power(write, z, int(exponent))
     if isinstance(z, (Pair, Real)):
         z = z if isinstance(z, Pair) else Pair(z, _zeros(z))
