@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 import torch
-import versions_child
 from backend_common import harness
 
-from corpus import check
+from corpus import check, versions_child
 from corpus.models import MODELS
 
 # version=folder pairs, from the BUILD file; folders are relative to where the test starts.
