@@ -137,7 +137,7 @@ void Trial::call(const DelegateDriver::Handle& handle, const Case& tried, const 
                !right(call.get(), declared, bases)) {
       outcome->failure = "a wrong result";
     }
-    if (refusable && !call->mend(random)) call.reset();
+    if (call->aliased() || (refusable && !call->mend(random))) call.reset();
   }
 }
 
