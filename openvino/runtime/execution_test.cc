@@ -135,6 +135,62 @@ TEST_F(FakeOpenvino, NumbersBeyond32BitsAreRefusedInEveryCall) {
   }
 }
 
+TEST_F(FakeOpenvino, ATensorThatWasRefusedIsBoundInTheNextCall) {
+  const IoValue number{4, {}};
+  TestProgram loaded(program("i\x05", number));
+  auto handle = init(&loaded);
+  ASSERT_NE(handle, nullptr) << log();
+  OwnedTensor<int64_t> out(ScalarType::Long, {});
+  OwnedTensor<int64_t> second(ScalarType::Long, {}, {int64_t{1} << 40});
+  {
+    OwnedTensor<int64_t> first(ScalarType::Long, {}, {3});
+    ASSERT_EQ(execute(handle, {first.value(), out.value()}), Error::Ok) << log();
+    EXPECT_EQ(execute(handle, {second.value(), out.value()}), Error::InvalidArgument);
+  }
+  second.data()[0] = 4;  // the first one's memory is gone
+  ASSERT_EQ(execute(handle, {second.value(), out.value()}), Error::Ok) << log();
+  EXPECT_EQ(out.data()[0], 13);
+}
+
+TEST_F(FakeOpenvino, AnEmptyTensorForAnOutputThatIsNotEmptyIsAnError) {
+  TestProgram loaded(program());
+  auto handle = init(&loaded);
+  ASSERT_NE(handle, nullptr) << log();
+  auto in = matrix();
+  for (int call = 0; call < 2; ++call) {  // outputs are bound from the second call on
+    auto out = empty_matrix();
+    ASSERT_EQ(execute(handle, {in.value(), out.value()}), Error::Ok) << log();
+  }
+  Floats empty(ScalarType::Float, {0, 3}, {}, {}, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  EXPECT_EQ(execute(handle, {in.value(), empty.value()}), Error::InvalidArgument);
+  expect_log({"output 0", "[0, 3]", "[2, 3]"});
+}
+
+TEST_F(FakeOpenvino, ValuesThatAreAbsentAndTensorsWithoutMemoryAreRefused) {
+  for (const char* model : {"s\x05", "d\x05"}) {
+    const IoValue value{6, {{model[0] == 'd' ? 1 : 2, model[0] == 'd' ? 4 : 2}, {3, 3}}};
+    TestProgram loaded(program(model, value));
+    auto handle = init(&loaded);
+    ASSERT_NE(handle, nullptr) << log();
+    auto in = matrix();
+    auto out = empty_matrix();
+    int32_t sizes[] = {2, 3}, strides[] = {3, 1};
+    uint8_t order[] = {0, 1};
+    executorch::aten::TensorImpl impl(ScalarType::Float, 2, sizes, nullptr, order, strides);
+    et::EValue nowhere{executorch::aten::Tensor(&impl)};
+    EXPECT_EQ(execute(handle, {&nowhere, out.value()}), Error::InvalidArgument);
+    expect_log({"input 0", "no memory"});
+    EXPECT_EQ(execute(handle, {in.value(), &nowhere}), Error::InvalidArgument);
+    expect_log({"output 0", "no memory"});
+    EXPECT_EQ(execute(handle, {nullptr, out.value()}), Error::InvalidArgument);
+    expect_log({"value 0", "null"});
+    EXPECT_EQ(execute(handle, {in.value(), nullptr}), Error::InvalidArgument);
+    expect_log({"value 1", "null"});
+    ASSERT_EQ(execute(handle, {in.value(), out.value()}), Error::Ok) << log();
+    EXPECT_EQ(out.data(), kExpected);
+  }
+}
+
 TEST_F(FakeOpenvino, AnOutputInAnotherDimOrderLeavesTheLastOnesMemoryAlone) {
   TestProgram loaded(program());
   auto handle = init(&loaded);
