@@ -157,7 +157,7 @@ def refuse_changing_numbers(name: str, program: ExportedProgram) -> None:
     rows = [
         Row(
             *(name, "", f"input '{node.name}'", source_line(node), False, ""),
-            reason="it is a number that changes from call to call, and programs take such as tensors",
+            reason="it is a number that changes from call to call, which programs take as tensors",
             remedy="pass a tensor, or leave the number out of dynamic_shapes to have it fixed",
         )
         for node in program.graph.nodes

@@ -132,7 +132,7 @@ class ScaledByNumber(torch.nn.Module):
 
 def test_a_number_that_changes_is_refused():
     shapes = (None, torch.export.Dim.DYNAMIC)
-    with pytest.raises(LoweringError, match="input 'n'.*pass a tensor"):
+    with pytest.raises(LoweringError, match=r"input 'n'.*pass a tensor"):
         lower(ScaledByNumber(), (torch.ones(3), 4), backend="portable", dynamic_shapes=shapes)
     program = load(lower(ScaledByNumber(), (torch.ones(3), 4), backend="portable").buffer)
     assert torch.equal(program.forward(torch.ones(3), 4)[0], torch.full((3,), 4.0))
