@@ -4,6 +4,7 @@ They replace what a backend leaves; what it takes, it gets whole.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Collection, Mapping
 from operator import mul
 from typing import Any, TypeAlias, cast
@@ -17,6 +18,7 @@ from torch.export import ExportedProgram
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.utils import _pytree as pytree
 
+from backend_common.dim_orders import order_of
 from backend_common.graph import Pass, graph_modules
 
 aten = torch.ops.aten
@@ -253,6 +255,39 @@ def comparison(operator: Operator) -> Callable[..., Any]:
     return compare
 
 
+def _has_several_dtypes(node: fx.Node) -> bool:
+    operands = cast("list[fx.Node]", node.args[0])
+    return len({operand.meta["val"].dtype for operand in operands}) > 1
+
+
+def concatenation(tensors: list[torch.Tensor], dim: int = 0) -> Any:
+    """Given:  cat([x, y]) of several dtypes, whose bytes the kernel puts side by side
+    Result: cat of tensors of the result's dtype
+    """
+    dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in tensors))
+    if all(tensor.dtype == dtype for tensor in tensors):
+        return NotImplemented
+    return torch.cat([tensor.to(dtype) for tensor in tensors], dim)
+
+
+def _has_a_zero_factor(node: fx.Node) -> bool:
+    return 0 in (node.kwargs.get("beta", 1), node.kwargs.get("alpha", 1))
+
+
+def addmm(
+    x: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Any:
+    """Given:  addmm(x, a, b, beta=0), whose kernel multiplies a NaN of x by 0
+    Result: mm(a, b) * alpha; and x * beta alone where alpha is 0
+    """
+    if beta and alpha:
+        return NotImplemented
+    shape = (a.shape[0], b.shape[1])
+    if not alpha:
+        return (x * beta if beta else torch.zeros_like(x)).expand(shape).clone()
+    return torch.mm(a, b) * alpha if alpha != 1 else torch.mm(a, b)
+
+
 def sort(
     x: torch.Tensor, dim: int = -1, descending: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -436,6 +471,10 @@ DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
         for name in ("eq", "ne", "lt", "le", "gt", "ge")
         for operator in (getattr(aten, name).Tensor,)
     },
+    aten.cat.default: Decomposition(
+        concatenation, "aten::cat.out", _has_several_dtypes, (aten.stack.default,)
+    ),
+    aten.addmm.default: Decomposition(addmm, "aten::addmm.out", _has_a_zero_factor),
     aten.sign.default: Decomposition(sign, "aten::sign.out", _of_floats),
     aten.max_pool3d_with_indices.default: Decomposition(
         max_pool3d_with_indices,
@@ -473,21 +512,6 @@ def _original(operator: Operator) -> Operator:
 
 def _is_plain(value: object) -> bool:
     return isinstance(value, torch.Tensor) and value.layout is torch.strided
-
-
-def order_of(tensor: torch.Tensor) -> tuple[int, ...]:
-    """Which dimension is which in memory; sizes that are not known do not change it."""
-    if not any(isinstance(number, torch.SymInt) for number in (*tensor.shape, *tensor.stride())):
-        return tuple(tensor.dim_order())
-    rank = tensor.dim()
-    for last, wanted in ((torch.channels_last, 4), (torch.channels_last_3d, 5)):
-        if (
-            rank == wanted
-            and not tensor.is_contiguous()
-            and tensor.is_contiguous(memory_format=last)
-        ):
-            return (0, *range(2, rank), 1)
-    return tuple(range(rank))
 
 
 def _in_default_order(operator: Operator, function: Callable[..., Any]) -> Callable[..., Any]:

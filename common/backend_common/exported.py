@@ -74,6 +74,33 @@ class MultiplySizes(Pass):
         node.graph.erase_node(node)
 
 
+class KeepWritesApart(Pass):
+    """
+    Given:  b.copy_(a)    of an a that is read elsewhere, or has another dtype
+    Result: b.copy_(a.clone()), or of a in b's dtype
+
+    torch.export's functional form has one value for both: it tells two writes of one value not
+    apart, and forgets the dtype.
+    """
+
+    def match(self, node: fx.Node) -> Any:
+        if node.target is not aten.copy_.default:
+            return None
+        target, source = (operand.meta["val"] for operand in node.args[:2])
+        if source.dtype == target.dtype and len(node.args[1].users) == 1:
+            return None
+        return target.dtype
+
+    def rewrite(self, node: fx.Node, found: Any) -> None:
+        source = node.args[1]
+        with node.graph.inserting_before(node):
+            if source.meta["val"].dtype == found:
+                own = node.graph.call_function(aten.clone.default, (source,))
+            else:
+                own = node.graph.call_function(aten._to_copy.default, (source,), {"dtype": found})
+        node.update_arg(1, own)
+
+
 class PackAttention(Pass):
     """
     Given:  y = aten.scaled_dot_product_attention(q, k, v)    whose result is packed as (B, L, H, E)
@@ -176,5 +203,6 @@ def prepare(name: str, program: ExportedProgram) -> None:
     refuse_strange_results(name, program)
     MakeEmptyResults()(program.graph_module)
     MultiplySizes()(program.graph_module)
+    KeepWritesApart()(program.graph_module)
     LetViewsCopy()(program.graph_module)
     PackAttention()(program.graph_module)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from backend_common.dim_orders import order_of
 from backend_common.sizes import UNBOUNDED, bounds
 from torch import fx
 
@@ -45,25 +46,10 @@ class Value:
 def describe(value: object) -> Value:
     """What a node's fake value says about shape and dtype."""
     if isinstance(value, torch.Tensor):
-        return Value(value.dtype, tuple(bounds(size) for size in value.shape), dim_order(value))
+        return Value(value.dtype, tuple(bounds(size) for size in value.shape), order_of(value))
     if isinstance(value, (int, torch.SymInt)):
         return Value(None, ())
     raise ConversionError(f"a value of type {type(value).__name__} cannot enter or leave OpenVINO")
-
-
-def dim_order(tensor: torch.Tensor) -> tuple[int, ...]:
-    """Which dimension is which in memory; sizes that are not known do not change it."""
-    if not any(isinstance(stride, torch.SymInt) for stride in tensor.stride()):
-        return tuple(tensor.dim_order())
-    rank = tensor.dim()
-    for last, order in ((torch.channels_last, 4), (torch.channels_last_3d, 5)):
-        if (
-            rank == order
-            and not tensor.is_contiguous()
-            and tensor.is_contiguous(memory_format=last)
-        ):
-            return (0, *range(2, rank), 1)
-    return tuple(range(rank))
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """The names of operators, and the groups that are treated alike."""
 
+from typing import Any
+
 from torch import fx
 
 
@@ -11,6 +13,18 @@ def name_of(node: fx.Node) -> str:
     if type(target).__name__ == "EdgeOpOverload":
         return str(getattr(target, "__name__", ""))
     return str(target) if hasattr(target, "overloadpacket") else getattr(target, "__name__", "")
+
+
+def argument(node: fx.Node, name: str, default: object = None) -> Any:
+    """An argument by its name in the operator's schema, else its default there, else `default`."""
+    if name in node.kwargs:
+        return node.kwargs[name]
+    for index, known in enumerate(node.target._schema.arguments):  # type: ignore[union-attr]
+        if known.name == name:
+            if index < len(node.args):
+                return node.args[index]
+            return known.default_value if known.has_default_value() else default
+    return default
 
 
 def items_taken(node: fx.Node) -> set[object]:

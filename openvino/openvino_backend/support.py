@@ -5,12 +5,13 @@ kernels. A rule returns the objection, or None.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import fx
 
 from openvino_backend import operators
+from openvino_backend.operators import argument
 from openvino_backend.ranges import INT32, Ranges, inside, limits
 
 FLOATS = frozenset({torch.float32, torch.float16, torch.bfloat16})
@@ -108,24 +109,13 @@ def _float(node: fx.Node, ranges: Ranges) -> str | None:
     return None
 
 
-def _argument(node: fx.Node, name: str, default: object = None) -> Any:
-    """An argument by its name in the operator's schema."""
-    if name in node.kwargs:
-        return node.kwargs[name]
-    schema = cast(Any, node.target)._schema
-    for index, argument in enumerate(schema.arguments):
-        if argument.name == name:
-            return node.args[index] if index < len(node.args) else default
-    return default
-
-
 def _binary(node: fx.Node, ranges: Ranges) -> str | None:
     """Arithmetic on any dtypes; an operand that differs from the result is cast to it first."""
     if reason := _operands(node, ranges):
         return reason
     result = _dtype(node)
     if result in FLOATS:
-        if isinstance(_argument(node, "alpha", 1), (int, float)):
+        if isinstance(argument(node, "alpha", 1), (int, float)):
             return None
         return "its alpha is not a number"
     if result not in INTEGERS:
@@ -309,7 +299,7 @@ def _put(node: fx.Node, ranges: Ranges) -> str | None:
         return "its masks are among other indices"
     if any(i is None for i in indices):
         return "its indices leave a dimension out"
-    if _argument(node, "accumulate", False):
+    if argument(node, "accumulate", False):
         if _dtype(node) not in FLOATS:
             return "sums of integers, which OpenVINO does not let wrap around"
         if masks:
@@ -322,7 +312,7 @@ def _put(node: fx.Node, ranges: Ranges) -> str | None:
 
 
 def _embedding(node: fx.Node, ranges: Ranges) -> str | None:
-    if _argument(node, "scale_grad_by_freq", False) or _argument(node, "sparse", False):
+    if argument(node, "scale_grad_by_freq", False) or argument(node, "sparse", False):
         return "with training options"
     return _indexed(1)(node, ranges)
 
@@ -367,7 +357,7 @@ def _extreme(node: fx.Node, ranges: Ranges) -> str | None:
 
 
 def _argmax(node: fx.Node, ranges: Ranges) -> str | None:
-    if _argument(node, "dim") is None and _argument(node, "keepdim", False):
+    if argument(node, "dim") is None and argument(node, "keepdim", False):
         return "over all dimensions, which are kept"
     return _extreme(node, ranges)
 
@@ -388,10 +378,10 @@ def _variance(node: fx.Node, ranges: Ranges) -> str | None:
     sizes = cast(fx.Node, node.args[0]).meta["val"].shape
     if not sizes:
         return "of a tensor without dimensions"
-    correction = _argument(node, "correction", 1)
+    correction = argument(node, "correction", 1)
     if correction not in (0, 1, None):
         count = 1
-        for dim in _argument(node, "dim") or range(len(sizes)):
+        for dim in argument(node, "dim") or range(len(sizes)):
             if not isinstance(sizes[dim], int):
                 return "with a correction, over a size that is not known"
             count *= sizes[dim]
@@ -418,11 +408,11 @@ def _max_pool(node: fx.Node, ranges: Ranges) -> str | None:
 
 
 def _avg_pool(node: fx.Node, ranges: Ranges) -> str | None:
-    if _argument(node, "divisor_override") is not None:
+    if argument(node, "divisor_override") is not None:
         return "with divisor_override"
-    padding = _argument(node, "padding", ())
-    counted = any(padding) and _argument(node, "count_include_pad", True)
-    if counted and _argument(node, "ceil_mode", False):
+    padding = argument(node, "padding", ())
+    counted = any(padding) and argument(node, "count_include_pad", True)
+    if counted and argument(node, "ceil_mode", False):
         return "with ceil_mode and counted padding, where OpenVINO's divisor differs"
     return _float(node, ranges)
 
@@ -430,7 +420,7 @@ def _avg_pool(node: fx.Node, ranges: Ranges) -> str | None:
 def _bilinear(node: fx.Node, ranges: Ranges) -> str | None:
     given = cast(fx.Node, node.args[0]).meta["val"].shape[2:]
     made = node.meta["val"].shape[2:]
-    if not _argument(node, "align_corners") and any(
+    if not argument(node, "align_corners") and any(
         new == 1 and old != 1 for new, old in zip(made, given, strict=True)
     ):
         return "down to one row or column, which OpenVINO takes from the corner"
@@ -463,6 +453,13 @@ def _dequantize(node: fx.Node, ranges: Ranges) -> str | None:
     if read not in (torch.int8, torch.uint8) or made not in FLOATS:
         return f"the OpenVINO backend dequantises 8 bits to floating point, not {_short(read)}"
     return None
+
+
+def _sum_of_product(node: fx.Node, ranges: Ranges) -> str | None:
+    for name in ("beta", "alpha"):
+        if argument(node, name, 1) == 0:
+            return f"{name}=0 leaves a NaN out, and OpenVINO multiplies it by 0"
+    return _float(node, ranges)
 
 
 def _power(node: fx.Node, ranges: Ranges) -> str | None:
@@ -513,7 +510,6 @@ _RULES: dict[str, Rule] = {
                 "hardtanh",
                 "mm",
                 "bmm",
-                "addmm",
                 "baddbmm",
                 "convolution",
                 "sign",
@@ -528,6 +524,7 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(("aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor"), _binary),
     "aten.div.Tensor": _divide,
     **dict.fromkeys((f"aten.{name}.Scalar" for name in ("add", "sub", "mul", "div")), _float),
+    "aten.addmm.default": _sum_of_product,
     "aten.pow.Tensor_Scalar": _power,
     "aten.pow.Tensor_Tensor": _float,
     "aten.div.Tensor_mode": _divide,

@@ -62,7 +62,8 @@ class Weights:
         return offset
 
     def data(self) -> bytes:
-        return b"".join(self._pieces)
+        """Not empty if there is a constant, though it be: OpenVINO refuses an IR without bytes."""
+        return b"".join(self._pieces) or (bytes(_ALIGNMENT) if self._known else b"")
 
 
 def _brief(constant: memoryview) -> tuple[int, bytes, bytes]:

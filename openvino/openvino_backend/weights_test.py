@@ -31,3 +31,9 @@ def test_a_constant_that_a_compiled_model_holds_is_not_stored_again():
 
 def test_nothing_is_no_bytes():
     assert Weights().data() == b""
+
+
+def test_empty_constants_alone_are_a_cache_line():
+    weights = Weights()
+    assert weights.add(memoryview(b"")) == 0
+    assert weights.data() == bytes(64)

@@ -1,5 +1,6 @@
 #include "executorch_backends/openvino/runtime/compiled.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <mutex>
@@ -52,7 +53,7 @@ class Shared {
     const std::shared_ptr<Slot> slot = slot_of(name);
     std::lock_guard<std::mutex> lock(slot->mutex);
     std::shared_ptr<const Compiled> model = slot->model.lock();
-    if (model == nullptr) slot->model = model = make();
+    if (model == nullptr || model->spoilt()) slot->model = model = make();
     return model;
   }
 
@@ -99,6 +100,7 @@ Error Compiled::make(std::shared_ptr<const OpenvinoApi> api, const Options& opti
     const auto create = [&]() -> std::shared_ptr<const Compiled> {
       std::shared_ptr<Compiled> model(new Compiled(api, device));
       error = model->create(from, options, payload, weights, &problem);
+      if (error == Error::Ok) model->keep_recipe(options, payload, weights);
       return error == Error::Ok ? model : nullptr;
     };
     // Equal memory is only equal as long as the one who has it is alive.
@@ -143,6 +145,29 @@ Error Compiled::make(std::shared_ptr<const OpenvinoApi> api, const Options& opti
   if (*out != nullptr) return Error::Ok;
   runtime::log_error(__FILE__, __LINE__, __func__, "OpenVINO " + version + ": " + problem);
   return error;
+}
+
+void Compiled::keep_recipe(const Options& options, const Payload& payload,
+                           std::shared_ptr<const Weights> weights) {
+  const bool dynamic = std::any_of(payload.inputs.begin(), payload.inputs.end(),
+                                   [](const ValueSpec& input) { return input.dynamic(); });
+  if (!dynamic || payload.ir.size == 0) return;
+  auto recipe = std::make_unique<Recipe>();
+  recipe->options = options;
+  recipe->options.compile = Options::Compile::kAlways;
+  recipe->payload = payload;
+  recipe->payload.blob.reset();
+  recipe->ir.assign(reinterpret_cast<const char*>(payload.ir.data), payload.ir.size);
+  recipe->payload.ir = {reinterpret_cast<const uint8_t*>(recipe->ir.data()), recipe->ir.size()};
+  recipe->weights = std::move(weights);
+  recipe_ = std::move(recipe);
+}
+
+Error Compiled::remake(std::shared_ptr<const Compiled>* out) const {
+  ETB_REQUIRE(recipe_ != nullptr, InvalidState,
+              "OpenVINO: a run on sizes that the model does not take has failed, and a program of "
+              "stock ExecuTorch does not recover from that: load it again");
+  return make(api_, recipe_->options, recipe_->payload, recipe_->weights, out);
 }
 
 Error Compiled::create(From from, const Options& options, const Payload& payload,

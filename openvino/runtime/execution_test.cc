@@ -45,6 +45,33 @@ TEST_F(FakeOpenvino, ADynamicOutputTakesTheShapeOfTheRun) {
   }
 }
 
+TEST_F(FakeOpenvino, AFailedRunOfADynamicModelIsFollowedByOnesOnANewModel) {
+  // Sizes that do not fit each other spoil what OpenVINO's CPU device has compiled.
+  const IoValue value{6, {{1, 4}, {3, 3}}};
+  TestProgram loaded(program("d\x01", value));
+  auto handle = init(&loaded);
+  ASSERT_NE(handle, nullptr) << log();
+  Floats in(ScalarType::Float, {2, 3}, std::vector<float>(6, 1.0f));
+  Floats out(ScalarType::Float, {4, 3}, {}, {}, TensorShapeDynamism::DYNAMIC_BOUND);
+  const auto run = [&] { return execute(handle, {in.value(), out.value()}); };
+  ASSERT_EQ(run(), Error::Ok) << log();
+  const int before = compilations();
+  fail_in("ov_infer_request_infer");
+  EXPECT_EQ(run(), Error::Internal);
+  for (const char* function : {"ov_core_compile_model", "ov_compiled_model_create_infer_request"}) {
+    fail_in(function);
+    EXPECT_NE(run(), Error::Ok);
+    expect_log({std::string("the fake fails in ") + function});
+  }
+  fail_in(nullptr);
+  for (int call = 0; call < 2; ++call) {
+    ASSERT_EQ(run(), Error::Ok) << log();
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(out.data()[i], 3.0f);
+  }
+  // One for the request that could not be made, one that serves.
+  EXPECT_EQ(compilations(), before + 2);
+}
+
 TEST_F(FakeOpenvino, ADynamicResultThatTheProgramCannotHoldIsAnError) {
   const IoValue value{6, {{1, 4}, {3, 3}}};
   TestProgram loaded(program("d\x01", value));

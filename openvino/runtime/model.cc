@@ -70,12 +70,34 @@ Error Model::create(std::shared_ptr<const Compiled> compiled,
                     std::unique_ptr<Model>* out) {
   std::unique_ptr<Model> model(new Model(std::move(compiled), std::move(lease), profile));
   ETB_TRY(model->describe_ports(payload));
-  ETB_REQUIRE(model->api_->ov_compiled_model_create_infer_request(
-                  model->compiled_->get(), model->request_.out()) == ov_status_e::OK,
-              Internal, "OpenVINO: cannot create an infer request on %s: %s",
-              model->compiled_->device().c_str(), model->api_->last_error().c_str());
+  for (const Slot& slot : model->inputs_) model->dynamic_ |= slot.spec.dynamic();
+  ETB_TRY(model->request());
   *out = std::move(model);
   return Error::Ok;
+}
+
+Error Model::request() {
+  ETB_REQUIRE(api_->ov_compiled_model_create_infer_request(compiled_->get(), request_.out()) ==
+                  ov_status_e::OK,
+              Internal, "OpenVINO: cannot create an infer request on %s: %s",
+              compiled_->device().c_str(), api_->last_error().c_str());
+  return Error::Ok;
+}
+
+Error Model::recover() {
+  std::shared_ptr<const Compiled> fresh;
+  ETB_TRY(compiled_->remake(&fresh));
+  request_ = OwnedInferRequest(api_);  // before the model that it is a request to
+  compiled_ = std::move(fresh);
+  for (Slot& slot : inputs_) slot.bound = false;
+  for (Slot& slot : outputs_) {
+    slot.bound = false;
+    slot.kept = Kept::kByOpenvino;
+  }
+  learned_ = false;
+  const Error error = request();
+  if (error != Error::Ok) compiled_->spoil();  // the next call tries again
+  return error;
 }
 
 Error Model::describe_port(bool input, size_t index, ValueSpec* out) {
@@ -332,6 +354,18 @@ Error Model::run(EventTracer* tracer) {
   return profile.finish(api_, profile_ ? request_.get() : nullptr);
 }
 
+Error Model::bind_and_run(Span<EValue*> values, EventTracer* tracer) {
+  for (size_t i = 0; i < inputs_.size(); ++i) ETB_TRY(bind_input(i, *values[i]));
+  for (size_t i = 0; i < outputs_.size(); ++i) ETB_TRY(bind_output(i, *values[inputs_.size() + i]));
+  if (!dynamic_) return run(tracer);
+  std::lock_guard<std::mutex> lock(compiled_->runs());
+  // Another handle may have spoilt the model since this one looked.
+  if (compiled_->spoilt()) return Error::Ok;
+  const Error error = run(tracer);
+  if (error != Error::Ok) compiled_->spoil();
+  return error;
+}
+
 Error Model::execute(Span<EValue*> values, EventTracer* tracer) {
   std::lock_guard<std::mutex> lock(mutex_);
   ETB_REQUIRE(values.size() == inputs_.size() + outputs_.size(), InvalidArgument,
@@ -341,13 +375,14 @@ Error Model::execute(Span<EValue*> values, EventTracer* tracer) {
     ETB_REQUIRE(values[i] != nullptr, InvalidArgument, "OpenVINO: value %zu of the call is null",
                 i);
   }
-  for (size_t i = 0; i < inputs_.size(); ++i) ETB_TRY(bind_input(i, *values[i]));
-  EValue* const* results = values.data() + inputs_.size();
-  for (size_t i = 0; i < outputs_.size(); ++i) ETB_TRY(bind_output(i, *results[i]));
-  ETB_TRY(run(tracer));
+  do {
+    if (compiled_->spoilt()) ETB_TRY(recover());
+    ETB_TRY(bind_and_run(values, tracer));
+  } while (compiled_->spoilt());
   if (!learned_) ETB_TRY(learn_where_outputs_are());
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    ETB_TRY(outputs_[i].spec.computed() ? collect_output(i, *results[i]) : copy_output(i, values));
+    const EValue& result = *values[inputs_.size() + i];
+    ETB_TRY(outputs_[i].spec.computed() ? collect_output(i, result) : copy_output(i, values));
   }
   return Error::Ok;
 }

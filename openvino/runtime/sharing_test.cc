@@ -48,6 +48,26 @@ int made() { return imports() + compilations(); }
 const std::vector<std::string> kSharedWays =
     kIsNew ? std::vector<std::string>{"never", "always"} : std::vector<std::string>{"always"};
 
+TEST_F(FakeOpenvino, AModelThatOneHandleHasSpoiltIsReplacedForAll) {
+  const Built built = program("d\x01", {6, {{1, 4}, {3, 3}}});
+  CountedData data(built.data);
+  et::FreeableBuffer a = borrow(built.payload), b = borrow(built.payload);
+  auto first = init(&a, &data, {option("compile", "always")});
+  auto second = init(&b, &data, {option("compile", "always")});
+  Floats in(ScalarType::Float, {2, 3}, std::vector<float>(6, 1.0f));
+  Floats out(ScalarType::Float, {4, 3}, {}, {}, TensorShapeDynamism::DYNAMIC_BOUND);
+  const int before = made();
+  fail_in("ov_infer_request_infer");
+  EXPECT_EQ(execute(first, {in.value(), out.value()}), Error::Internal);
+  fail_in(nullptr);
+  for (const auto* handle : {&second, &first, &second}) {
+    std::fill(out.data().begin(), out.data().end(), 0.0f);
+    ASSERT_EQ(execute(*handle, {in.value(), out.value()}), Error::Ok) << log();
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(out.data()[i], 3.0f);
+  }
+  EXPECT_EQ(made(), before + 1);
+}
+
 TEST_F(FakeOpenvino, HandlesOfOneProgramReadItsWeightsOnce) {
   for (const std::string& way : kSharedWays) {
     SCOPED_TRACE(way);

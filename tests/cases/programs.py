@@ -361,3 +361,49 @@ class Swapped(nn.Module):
 CASES["swapped_buffers"] = Case(
     lambda: (Swapped().eval(), (torch.zeros(2),)), also=((torch.zeros(2),), (torch.ones(2),))
 )
+
+
+class Shadow(nn.Module):
+    """One value that is written to two buffers, the second of which has another dtype."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.register_buffer("state", torch.tensor([1.0, -2.0]))
+        self.register_buffer("shadow", torch.zeros(2, dtype=dtype))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        self.state.add_(x)
+        self.shadow.copy_(self.state)
+        return self.state, self.shadow
+
+
+for name, dtype in (("two_buffers", torch.float32), ("two_dtypes", torch.int8)):
+    CASES[f"one_value_in_{name}"] = Case(
+        lambda dtype=dtype: (Shadow(dtype).eval(), (torch.ones(2),)),
+        also=((torch.ones(2),), (torch.tensor([3.0, 4.0]),)),
+    )
+
+# --- dtypes and degenerate forms of products ------------------------------------------------------
+
+CASES["cat_of_several_dtypes"] = case(
+    lambda m, x, i, h: (torch.cat([x, i, h], -1), torch.stack([i, x]), torch.cat([x * 2, i]) + 1),
+    values(
+        torch.tensor([1.5, -2.0]), torch.tensor([3, -4], dtype=torch.int32), torch.ones(2).half()
+    ),
+)
+CASES["addmm_with_factors_of_zero"] = case(
+    lambda m, x, a, b: (
+        torch.addmm(x, a, b, beta=0),
+        torch.addmm(b, a, b, alpha=0),
+        torch.addmm(x, a, b, beta=0, alpha=0),
+    ),
+    values([[NAN, 1.0], [INF, 2.0]], [[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [INF, 8.0]]),
+)
+CASES["products_that_are_one_number"] = case(
+    lambda m, a, b: (
+        torch.einsum("i,i->", a, b),
+        torch.einsum("ij,kj->", a.view(2, 3), b.view(2, 3)),
+        torch.bmm(a.view(1, 1, 6), b.view(1, 6, 1)).view([]),
+    ),
+    randoms((6,), (6,)),
+)

@@ -39,15 +39,3 @@ class Builder:
 
     def where(self, condition: fx.Node, yes: Any, no: Any) -> fx.Node:
         return self.call(aten.where.self, condition, yes, no)
-
-
-def argument(node: fx.Node, name: str, default: object = None) -> Any:
-    """An argument by its name in the operator's schema, else its default there, else `default`."""
-    if name in node.kwargs:
-        return node.kwargs[name]
-    for index, known in enumerate(node.target._schema.arguments):  # type: ignore[union-attr]
-        if known.name == name:
-            if index < len(node.args):
-                return node.args[index]
-            return known.default_value if known.has_default_value() else default
-    return default

@@ -15,7 +15,8 @@ import torch
 from torch import fx
 
 from openvino_backend import operators
-from openvino_backend.passes.builder import Builder, argument
+from openvino_backend.operators import argument
+from openvino_backend.passes.builder import Builder
 
 aten = torch.ops.aten
 

@@ -11,7 +11,8 @@ import torch
 from torch import fx
 
 from openvino_backend import operators
-from openvino_backend.passes.builder import Builder, argument
+from openvino_backend.operators import argument
+from openvino_backend.passes.builder import Builder
 
 aten = torch.ops.aten
 
@@ -190,9 +191,19 @@ def _depends_on_inputs(node: fx.Node) -> bool:
     return False
 
 
+def _to_a_number(build: Builder, node: fx.Node) -> fx.Node | None:
+    """OpenVINO 2026.4 crashes while it compiles a matrix product of one element reshaped to []."""
+    x, shape = node.args
+    if list(cast(Any, shape)) or _value(x).dim() == 0:
+        return None
+    row = build.call(aten.view_copy.default, x, [1])
+    return build.call(aten.select_copy.int, row, 0, 0)
+
+
 _REWRITES: dict[str, Callable[[Builder, fx.Node], fx.Node | None]] = {
     "aten.abs.default": _abs,
     "aten.trunc.default": _trunc,
+    "aten.view_copy.default": _to_a_number,
     "aten.div.Tensor_mode": _division,
     **dict.fromkeys(
         (f"aten.logical_{name}.default" for name in ("and", "or", "xor", "not")), _logical
