@@ -101,6 +101,18 @@ cc_library(
     ],
 )
 
+# The C interface that programs compiled by AOTInductor call; no libtorch.
+cc_library(
+    name = "torch_headers",
+    hdrs = glob([
+        "site-packages/torch/include/sleef.h",
+        "site-packages/torch/include/torch/csrc/inductor/aoti_torch/**/*.h",
+        "site-packages/torch/include/torch/csrc/stable/version.h",
+        "site-packages/torch/include/torch/headeronly/**/*.h",
+    ]),
+    includes = ["site-packages/torch/include"],
+)
+
 cc_library(
     name = "openvino_c",
     hdrs = glob(["site-packages/openvino/include/openvino/c/**/*.h"]),
