@@ -1,6 +1,5 @@
 """What is done to a program that torch.export has made, whatever backend it goes to."""
 
-import operator
 from typing import Any
 
 import torch
@@ -8,6 +7,7 @@ from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 
+from backend_common import arithmetic_of_sizes
 from backend_common.diagnostics import source_line
 from backend_common.errors import LoweringError
 from backend_common.graph import Pass, users_that_mutate
@@ -51,27 +51,6 @@ class MakeEmptyResults(Pass):
     def rewrite(self, node: fx.Node, found: Any) -> None:
         node.target = aten.full.default
         node.args, node.kwargs = (list(found.shape), 0), {"dtype": found.dtype}
-
-
-class MultiplySizes(Pass):
-    """
-    Given:  n ** 3    of a size, which ExecuTorch has no instruction for
-    Result: n * n * n
-    """
-
-    def match(self, node: fx.Node) -> Any:
-        if node.target not in (operator.pow, pow) or not isinstance(node.args[0], fx.Node):
-            return None
-        exponent = node.args[1]
-        return exponent if isinstance(exponent, int) and 1 <= exponent <= 16 else None
-
-    def rewrite(self, node: fx.Node, found: Any) -> None:
-        size = result = node.args[0]
-        with node.graph.inserting_before(node):
-            for _ in range(found - 1):
-                result = node.graph.call_function(operator.mul, (result, size))
-        node.replace_all_uses_with(result)
-        node.graph.erase_node(node)
 
 
 class KeepWritesApart(Pass):
@@ -202,7 +181,8 @@ def prepare(name: str, program: ExportedProgram) -> None:
     refuse_changing_numbers(name, program)
     refuse_strange_results(name, program)
     MakeEmptyResults()(program.graph_module)
-    MultiplySizes()(program.graph_module)
+    for rewrite in arithmetic_of_sizes.PASSES:
+        rewrite(program.graph_module)
     KeepWritesApart()(program.graph_module)
     LetViewsCopy()(program.graph_module)
     PackAttention()(program.graph_module)

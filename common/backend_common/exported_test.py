@@ -111,20 +111,6 @@ class Call(torch.nn.Module):
         return self.function(x)
 
 
-class ScaledBySize(torch.nn.Module):
-    def forward(self, x):
-        return x * x.shape[0] ** 3
-
-
-def test_powers_of_sizes():
-    rows = torch.export.Dim("rows", min=1, max=9)
-    lowered = lower(
-        ScaledBySize(), (torch.ones(3, 2),), backend="portable", dynamic_shapes=({0: rows},)
-    )
-    (output,) = load(lowered.buffer).forward(torch.ones(5, 2))
-    assert torch.equal(output, torch.full((5, 2), 125.0))
-
-
 class ScaledByNumber(torch.nn.Module):
     def forward(self, x, n):
         return x * n

@@ -291,7 +291,12 @@ def propagate_metadata(
 
 
 def _signature(value: Any) -> list[Any]:
-    return [
-        (leaf.dtype, tuple(leaf.shape), leaf.stride()) if isinstance(leaf, torch.Tensor) else leaf
-        for leaf in pytree.tree_leaves(value)
-    ]
+    return [_signature_of_leaf(leaf) for leaf in pytree.tree_leaves(value)]
+
+
+def _signature_of_leaf(leaf: Any) -> Any:
+    if isinstance(leaf, torch.Tensor):
+        return leaf.dtype, tuple(leaf.shape), leaf.stride()
+    if isinstance(leaf, torch.SymInt | torch.SymFloat | torch.SymBool):
+        return type(leaf), leaf.node.expr  # whether the numbers are equal may not be known
+    return leaf

@@ -6,6 +6,7 @@ operators, so that lowering is seen whole without a runtime.
 
 import copy
 import dataclasses
+import math
 import operator
 
 import pytest
@@ -289,6 +290,22 @@ def test_a_mistake_of_the_model_is_told_with_its_line():
     assert row.source == line_of(mistaken, 1) + "return x @ x"
     assert "same reduction dim" in row.reason
     assert isinstance(error.__cause__, RuntimeError)
+
+
+class ScaledByRoot(torch.nn.Module):
+    def forward(self, x):
+        return x / math.sqrt(x.shape[0])
+
+
+def test_a_size_that_became_a_number_is_told_with_a_remedy():
+    rows = torch.export.Dim("rows", max=8)
+    with pytest.raises(LoweringError) as caught:
+        lower(
+            ScaledByRoot(), (torch.ones(3),), backend="portable", dynamic_shapes=({0: rows},)
+        )
+    (row,) = caught.value.rows
+    assert "specialized it to be a constant (3)" in row.reason
+    assert "n ** 0.5 for math.sqrt(n)" in row.remedy
 
 
 def test_a_failure_inside_decomposition_names_the_operator():

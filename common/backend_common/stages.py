@@ -20,14 +20,22 @@ _OPERATOR = re.compile(
 # Where torch's and ExecuTorch's texts turn from what is wrong to how they found out.
 _HOW = re.compile(
     r"\s*(?:While executing %|Original traceback:|Here is the node in the graph module:"
-    r"|Caused by: \(|For more information, run with TORCH_LOGS|The following call raised)"
+    r"|Caused by: \(|Suggested fixes:|The error above occurred|For more information, run with TORCH_LOGS|The following call raised)"
 )
+
+# What comes between torch's first words and what it found out about a size.
+_ASIDE = re.compile(r" For more information, run with TORCH_LOGS=\"\+dynamic\"\.(?=\n  - )")
 
 # By the exception's type, which is more stable than its text.
 _REMEDIES = {
     "GuardOnDataDependentSymNode": "choose with torch.where or torch.cond, or state what is known "
     "of the size with torch._check",
 }
+
+_FIXED_SIZE = (
+    "leave the size out of dynamic_shapes, give it the bounds that the text names, or write what "
+    "made it a number otherwise: n ** 0.5 for math.sqrt(n)"
+)
 
 
 @contextlib.contextmanager
@@ -63,12 +71,15 @@ def _cause(error: Exception, name: str, method: str) -> Row:
 
 def what_is_wrong(text: str) -> str:
     """The text in one line, without its account of how the library came to it."""
+    text = _ASIDE.sub("", text)
     if how := _HOW.search(text):
         text = text[: how.start()] or text
     return " ".join(text.removeprefix("Failed with error:").split())
 
 
 def remedy_of(error: Exception) -> str:
+    if str(error).startswith("Constraints violated"):
+        return _FIXED_SIZE
     return _REMEDIES.get(type(error).__name__, "")
 
 

@@ -120,6 +120,12 @@ CASES["dynamic_attention"] = case(
     dynamic_shapes=(({1: rows},),),
     also=((torch.ones(2, 11, 8),),),
 )
+CASES["dynamic_attention_scaled_by_the_root_of_a_size"] = case(
+    lambda m, x: torch.softmax(x @ x.transpose(1, 2) / x.shape[1] ** 0.5, -1) @ x,
+    randoms((2, 4, 8)),
+    dynamic_shapes=(({1: rows},),),
+    also=((torch.ones(2, 11, 8),),),
+)
 CASES["scalar_sum"] = case(lambda m, x: x.sum(), randoms((4,)))
 CASES["scalar_mean_of_squares"] = case(lambda m, x: (x * x).mean(), randoms((2, 3)))
 CASES["scalar_argmax"] = case(lambda m, x: x.argmax(), randoms((2, 5)))
