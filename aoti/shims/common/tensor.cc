@@ -1,0 +1,288 @@
+#include "executorch_backends/aoti/shims/common/tensor.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "executorch_backends/aoti/shims/common/iterate.h"
+#include "executorch_backends/common/checked/checked.h"
+
+namespace executorch_backends::aoti {
+namespace {
+
+constexpr size_t kAlignment = 64;  // a cache line, and the widest vector
+
+layout::Layout layout_of(const Ints& sizes, const Ints& strides, int64_t offset, DType dtype) {
+  layout::Layout result;
+  size_t first = 0;
+  require(sizes.size() == strides.size(), sizes.size(), " sizes, but ", strides.size(), " strides");
+  require(!checked::narrow(offset, &first) &&
+              layout::make_layout(sizes.data(), strides.data(), static_cast<size_t>(sizes.size()),
+                                  first, item_size(dtype), &result),
+          "sizes ", sizes, ", strides ", strides, ", offset ", offset, ": one is negative");
+  return result;
+}
+
+size_t span_of(const layout::Layout& layout) {
+  size_t bytes = 0;
+  require(layout::span_bytes(layout, &bytes), "too large: ", layout::to_string(layout));
+  return bytes;
+}
+
+}  // namespace
+
+Storage::Storage(size_t bytes) : data_(nullptr), bytes_(bytes), owned_(true) {
+  size_t rounded = 0;
+  require(!checked::add(bytes, kAlignment, &rounded), "cannot allocate ", bytes, " bytes");
+  data_ =
+      static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded / kAlignment * kAlignment));
+  require(data_ != nullptr, "cannot allocate ", bytes, " bytes");
+}
+
+Storage::~Storage() {
+  if (owned_) std::free(data_);
+}
+
+Tensor::Tensor(std::shared_ptr<Storage> storage, const Ints& sizes, const Ints& strides,
+               int64_t offset, DType dtype)
+    : storage_(std::move(storage)),
+      sizes_(sizes),
+      strides_(strides),
+      offset_(offset),
+      dtype_(dtype) {
+  const layout::Layout layout = layout_of(sizes, strides, offset, dtype);
+  const size_t span = span_of(layout);
+  require(storage_ != nullptr, "a tensor without storage");
+  require(span <= storage_->bytes(), layout::to_string(layout), " reaches ", span,
+          " bytes, the storage has ", storage_->bytes());
+  item_size_ = layout.item_size;
+  numel_ = numel_of(sizes);
+}
+
+layout::Layout Tensor::layout() const { return layout_of(sizes_, strides_, offset_, dtype_); }
+
+bool Tensor::is_contiguous() const {
+  int64_t expected = 1;
+  for (int64_t d = dim(); d-- > 0;) {
+    if (sizes_[d] == 0) return true;
+    if (sizes_[d] == 1) continue;
+    if (strides_[d] != expected) return numel_ == 0;
+    expected *= sizes_[d];
+  }
+  return true;
+}
+
+int64_t numel_of(const Ints& sizes) {
+  int64_t count = 1;
+  bool overflow = false;
+  bool none = false;
+  for (const int64_t size : sizes) {
+    require(size >= 0, "sizes ", sizes, ": one is negative");
+    none = none || size == 0;
+    overflow = overflow || checked::mul(count, size, &count);
+  }
+  require(none || !overflow, "sizes ", sizes, ": too many elements");
+  return none ? 0 : count;
+}
+
+Ints contiguous_strides(const Ints& sizes) {
+  Ints strides = sizes;
+  int64_t step = 1;
+  for (int64_t d = sizes.size(); d-- > 0;) {
+    strides[d] = step;
+    require(!checked::mul(step, std::max<int64_t>(sizes[d], 1), &step), "sizes ", sizes,
+            ": too many elements");
+  }
+  return strides;
+}
+
+Tensor empty_strided(const Ints& sizes, const Ints& strides, DType dtype) {
+  const size_t bytes = span_of(layout_of(sizes, strides, 0, dtype));
+  return Tensor(std::make_shared<Storage>(bytes), sizes, strides, 0, dtype);
+}
+
+Tensor empty(const Ints& sizes, DType dtype) {
+  return empty_strided(sizes, contiguous_strides(sizes), dtype);
+}
+
+Ints dense_strides(const Tensor& like) {
+  // As TensorImpl::is_non_overlapping_and_dense, then infer_dense_strides.
+  const int64_t rank = like.dim();
+  Ints order;
+  for (int64_t d = 0; d < rank; ++d) order.push_back(d);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    if (like.size(a) < 2 || like.size(b) < 2) return like.size(a) >= 2 && like.size(b) < 2;
+    return like.stride(a) < like.stride(b);
+  });
+  int64_t expected = 1;
+  bool dense = true;
+  for (const int64_t d : order) {
+    if (like.size(d) < 2) break;
+    dense = dense && like.stride(d) == expected;
+    expected *= like.size(d);
+  }
+  if (like.is_contiguous() || dense)
+    return like.numel() == 0 ? contiguous_strides(like.sizes()) : like.strides();
+  // The innermost first; insertion sort with ATen's comparison, which leaves ties and strides of 0.
+  Ints perm;
+  for (int64_t d = rank; d-- > 0;) perm.push_back(d);
+  const auto compare = [&](int64_t a, int64_t b) -> int {
+    const int64_t sa = like.stride(a), sb = like.stride(b);
+    if (sa == 0 || sb == 0) return 0;
+    if (sa != sb) return sa < sb ? -1 : 1;
+    return like.size(a) > like.size(b) ? 1 : 0;
+  };
+  for (int64_t i = 1; i < rank; ++i) {
+    int64_t at = i;
+    for (int64_t j = i; j-- > 0;) {
+      const int comparison = compare(perm[j], perm[at]);
+      if (comparison > 0) {
+        std::swap(perm[j], perm[at]);
+        at = j;
+      } else if (comparison < 0) {
+        break;
+      }
+    }
+  }
+  Ints strides = like.sizes();
+  int64_t step = 1;
+  for (const int64_t d : perm) {
+    strides[d] = step;
+    step *= std::max<int64_t>(like.size(d), 1);
+  }
+  return strides;
+}
+
+Tensor empty_like(const Tensor& like, DType dtype) {
+  return empty_strided(like.sizes(), dense_strides(like), dtype);
+}
+
+Tensor empty_channels_last(const Ints& sizes, DType dtype) {
+  const int64_t rank = sizes.size();
+  if (rank != 4 && rank != 5) return empty(sizes, dtype);
+  Ints strides = sizes;
+  int64_t step = 1;
+  const auto place = [&](int64_t d) {
+    strides[d] = step;
+    step *= std::max<int64_t>(sizes[d], 1);
+  };
+  place(1);
+  for (int64_t d = rank; d-- > 2;) place(d);
+  place(0);
+  return empty_strided(sizes, strides, dtype);
+}
+
+bool is_channels_last(const Tensor& t) {
+  // As c10::is_channels_last_strides_2d_s4 and …3d_s5.
+  const int64_t rank = t.dim();
+  if ((rank != 4 && rank != 5) || t.stride(1) == 0) return false;
+  int64_t least = 0;
+  const auto rises = [&](int64_t d) {
+    if (t.size(d) == 0 || t.stride(d) < least) return false;
+    if (d == 0 && least == t.stride(1)) return false;  // N111 is the default order
+    least = t.stride(d);
+    if (t.size(d) > 1) least *= t.size(d);
+    return true;
+  };
+  if (!rises(1)) return false;
+  for (int64_t d = rank; d-- > 2;) {
+    if (!rises(d)) return false;
+  }
+  return rises(0);
+}
+
+Tensor& tensor_of(AtenTensorHandle handle) {
+  require(handle != nullptr, "a tensor handle is null");
+  Tensor& result = *reinterpret_cast<Tensor*>(handle);
+  require(result.defined(), "a tensor is undefined");
+  return result;
+}
+
+const Tensor* optional_tensor_of(AtenTensorHandle* handle) {
+  return handle == nullptr || *handle == nullptr ? nullptr : &tensor_of(*handle);
+}
+
+AtenTensorHandle release(Tensor&& t) {
+  return reinterpret_cast<AtenTensorHandle>(new Tensor(std::move(t)));
+}
+
+int64_t wrap_dim(int64_t dim, int64_t rank) {
+  const int64_t count = std::max<int64_t>(rank, 1);
+  require(-count <= dim && dim < count, "dimension ", dim, " is outside of -", count, " to ",
+          count - 1);
+  return dim < 0 ? dim + count : dim;
+}
+
+Tensor transpose(const Tensor& t, int64_t a, int64_t b) {
+  Ints sizes = t.sizes(), strides = t.strides();
+  if (t.dim() == 0) return t;
+  a = wrap_dim(a, t.dim());
+  b = wrap_dim(b, t.dim());
+  std::swap(sizes[a], sizes[b]);
+  std::swap(strides[a], strides[b]);
+  return t.view(sizes, strides, t.offset());
+}
+
+Tensor select(const Tensor& t, int64_t dim, int64_t index) {
+  require(t.dim() > 0, "cannot select from a tensor of rank 0");
+  dim = wrap_dim(dim, t.dim());
+  require(-t.size(dim) <= index && index < t.size(dim), "index ", index,
+          " is outside of dimension ", dim, " of size ", t.size(dim));
+  if (index < 0) index += t.size(dim);
+  Ints sizes = t.sizes(), strides = t.strides();
+  sizes.erase(dim);
+  strides.erase(dim);
+  return t.view(sizes, strides, t.offset() + index * t.stride(dim));
+}
+
+Tensor narrow(const Tensor& t, int64_t dim, int64_t start, int64_t length) {
+  require(t.dim() > 0, "cannot narrow a tensor of rank 0");
+  dim = wrap_dim(dim, t.dim());
+  const int64_t size = t.size(dim);
+  require(-size <= start && start <= size, "start ", start, " is outside of dimension ", dim,
+          " of size ", size);
+  if (start < 0) start += size;
+  require(length >= 0 && length <= size - start, "start ", start, " and length ", length,
+          " exceed dimension ", dim, " of size ", size);
+  Ints sizes = t.sizes();
+  sizes[dim] = length;
+  return t.view(sizes, t.strides(), t.offset() + start * t.stride(dim));
+}
+
+Tensor unsqueeze(const Tensor& t, int64_t dim) {
+  dim = wrap_dim(dim, t.dim() + 1);
+  Ints sizes = t.sizes(), strides = t.strides();
+  strides.insert(dim, dim < t.dim() ? t.size(dim) * t.stride(dim) : 1);
+  sizes.insert(dim, 1);
+  return t.view(sizes, strides, t.offset());
+}
+
+Tensor expand(const Tensor& t, const Ints& sizes) {
+  if (t.sizes() == sizes) return t;
+  const int64_t added = sizes.size() - t.dim();
+  require(added >= 0, "sizes ", t.sizes(), " do not expand to ", sizes);
+  Ints strides = sizes;
+  for (int64_t d = 0; d < sizes.size(); ++d) {
+    const int64_t from = d - added;
+    const bool same = from >= 0 && t.size(from) == sizes[d];
+    require(same || from < 0 || t.size(from) == 1, "sizes ", t.sizes(), " do not expand to ",
+            sizes);
+    strides[d] = same ? t.stride(from) : 0;
+  }
+  return t.view(sizes, strides, t.offset());
+}
+
+Ints broadcast(const Ints& a, const Ints& b) {
+  const Ints& longer = a.size() >= b.size() ? a : b;
+  const Ints& shorter = a.size() >= b.size() ? b : a;
+  Ints result = longer;
+  const int64_t added = longer.size() - shorter.size();
+  for (int64_t d = 0; d < shorter.size(); ++d) {
+    const int64_t x = longer[d + added], y = shorter[d];
+    require(x == y || x == 1 || y == 1, "sizes ", a, " and ", b, " do not broadcast");
+    result[d + added] = x == 1 ? y : x;
+  }
+  return result;
+}
+
+}  // namespace executorch_backends::aoti
