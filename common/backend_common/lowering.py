@@ -36,6 +36,7 @@ from backend_common.report import Row
 from backend_common.shared_state import share_state
 from backend_common.sizes import settle_sizes
 from backend_common.stages import stage
+from backend_common.trace_once import trace_once
 
 # A page: a delegate's data can then be used, and given back, in place.
 SEGMENT_ALIGNMENT = 4096
@@ -236,6 +237,8 @@ def _to_edge(
         name: chosen.partitioners(options, keep=keep, method=name, diagnostics=diagnostics[name])
         for name in programs
     }
+    for name, program in programs.items():
+        trace_once(program, partitioners[name])
     # Kernels are checked by name after emission, against those that are really there.
     config = chosen.edge_compile_config(options) or EdgeCompileConfig(_check_ir_validity=False)
     with stage(f"lowering to {chosen.name}"), torch.no_grad():
