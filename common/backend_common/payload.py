@@ -7,7 +7,7 @@ them, and reads them with the same checks and the same messages.
 import hashlib
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,6 +17,7 @@ MAX_SECTIONS = 64
 ALIGNMENT = 64
 WEIGHTS_ALIGNMENT = 4096  # a page, so that a memory-mapped program's weights can be used in place
 
+_NAMED_DATA_VERSION = 1
 _WEIGHTS = 1  # the only flag
 _NAME = re.compile(rb"[\x21-\x7e]{1,24}")
 _HEADER = struct.Struct("<8sIIIIQ32s")
@@ -176,3 +177,13 @@ def _check_header(view: memoryview) -> tuple[int, int]:
 def _brief(digest: bytes) -> str:
     """Half of it, which is enough to tell two of them apart."""
     return digest[:16].hex() + "..."
+
+
+def target_section(target: Mapping[str, str]) -> bytes:
+    """What a runtime has to match: lines of `key=value`."""
+    return "".join(f"{key}={value}\n" for key, value in sorted(target.items())).encode()
+
+
+def named_data_section(size: int, sha256: bytes, key: str) -> bytes:
+    """u32 version, u32 reserved, u64 size in bytes, SHA-256, and the named data's key."""
+    return struct.pack("<IIQ", _NAMED_DATA_VERSION, 0, size) + sha256 + key.encode()

@@ -1,11 +1,11 @@
 """A module of ATen operators as an OpenVINO model, and the model compiled for a device."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from backend_common.dim_orders import order_of
+from backend_common.io_table import Alias, Value
 from backend_common.sizes import UNBOUNDED, bounds
 from torch import fx
 
@@ -30,19 +30,6 @@ class ConversionError(Exception):
     """OpenVINO could not convert or compile a partition."""
 
 
-@dataclass(frozen=True)
-class Value:
-    """An input or output. `dtype` None is a symbolic integer, which travels as an int."""
-
-    dtype: torch.dtype | None
-    bounds: tuple[tuple[int, int], ...]
-    dim_order: tuple[int, ...] = ()
-
-    @property
-    def dynamic(self) -> bool:
-        return any(low != high for low, high in self.bounds)
-
-
 def describe(value: object) -> Value:
     """What a node's fake value says about shape and dtype."""
     if isinstance(value, torch.Tensor):
@@ -50,23 +37,6 @@ def describe(value: object) -> Value:
     if isinstance(value, (int, torch.SymInt)):
         return Value(None, ())
     raise ConversionError(f"a value of type {type(value).__name__} cannot enter or leave OpenVINO")
-
-
-@dataclass(frozen=True)
-class Alias:
-    """An output that is an input as it came, or equals an earlier output."""
-
-    of_input: bool
-    source: int
-
-
-@dataclass(frozen=True)
-class Interface:
-    """aliases: by the output's index."""
-
-    inputs: Sequence[Value]
-    outputs: Sequence[Value]
-    aliases: Mapping[int, Alias]
 
 
 def values(module: fx.GraphModule) -> tuple[list[Value], list[Value]]:

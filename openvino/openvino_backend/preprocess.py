@@ -3,15 +3,14 @@
 import hashlib
 import struct
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
-import torch
 from backend_common.diagnostics import source_line
 from backend_common.errors import LoweringError, WithdrawalError
+from backend_common.io_table import Interface, io_section
 from backend_common.options import option_error
-from backend_common.payload import Section, build
+from backend_common.payload import Section, build, named_data_section, target_section
 from backend_common.report import Row
 from executorch.exir._serialize._named_data_store import NamedDataStore
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
@@ -30,27 +29,10 @@ from openvino_backend import (
     passes,
     subgraph,
 )
-from openvino_backend.conversion import ConversionError, Interface, Value
+from openvino_backend.conversion import ConversionError
 from openvino_backend.options import Options
 from openvino_backend.weights import PAGE, Weights
 
-# ExecuTorch's ScalarType; 255 marks a symbolic integer, which is no tensor.
-_SCALAR_TYPES = {
-    torch.uint8: 0,
-    torch.int8: 1,
-    torch.int16: 2,
-    torch.int32: 3,
-    torch.int64: 4,
-    torch.float16: 5,
-    torch.float32: 6,
-    torch.float64: 7,
-    torch.bool: 11,
-    torch.bfloat16: 15,
-}
-_SYMBOLIC_INTEGER = 255
-_IO_VERSION = 2
-_DYNAMIC, _PASSTHROUGH, _DUPLICATE = 1, 2, 4
-_WEIGHTS_VERSION = 1
 _BLOB_VERSION = 1
 
 
@@ -102,7 +84,7 @@ def _preprocess(
     data = weights.data()
     digest = hashlib.sha256(data)
     key = f"openvino_weights_{digest.hexdigest()}"
-    section = weights_section(len(data), digest.digest(), key) if data else None
+    section = named_data_section(len(data), digest.digest(), key) if data else None
     results = [PreprocessResult(each.payload(section)) for each in parts]
     if data:
         store = NamedDataStore()
@@ -232,39 +214,3 @@ def _no_device(device: str) -> LoweringError:
         "lower without precompile: the program then carries OpenVINO's IR, which is compiled "
         "where it is loaded",
     )
-
-
-def target_section(target: dict[str, str]) -> bytes:
-    return "".join(f"{key}={value}\n" for key, value in sorted(target.items())).encode()
-
-
-def io_section(interface: Interface) -> bytes:
-    """u32 version, inputs, outputs; then for each value u32 dtype, rank, flags, source; for each
-    dimension i64 least and greatest size; for each dimension u32 which one it is in memory."""
-    inputs, outputs = interface.inputs, interface.outputs
-    parts = [struct.pack("<III", _IO_VERSION, len(inputs), len(outputs))]
-    parts += [_value(value, 0, 0) for value in inputs]
-    for index, value in enumerate(outputs):
-        alias = interface.aliases.get(index)
-        if alias is None:
-            parts.append(_value(value, 0, 0))
-        else:
-            flag = _PASSTHROUGH if alias.of_input else _DUPLICATE
-            parts.append(_value(value, flag, alias.source))
-    return b"".join(parts)
-
-
-def _value(value: Value, flags: int, source: int) -> bytes:
-    dtype = _SYMBOLIC_INTEGER if value.dtype is None else _SCALAR_TYPES[value.dtype]
-    flags |= _DYNAMIC if value.dynamic else 0
-    numbers: Iterable[bytes] = (
-        struct.pack("<IIII", dtype, len(value.bounds), flags, source),
-        *(struct.pack("<qq", low, high) for low, high in value.bounds),
-        *(struct.pack("<I", dimension) for dimension in value.dim_order),
-    )
-    return b"".join(numbers)
-
-
-def weights_section(size: int, sha256: bytes, key: str) -> bytes:
-    """u32 version, u32 reserved, u64 size in bytes, SHA-256, and the named data's key."""
-    return struct.pack("<IIQ", _WEIGHTS_VERSION, 0, size) + sha256 + key.encode()

@@ -12,7 +12,6 @@ import torch
 
 from openvino_backend import preprocess
 from openvino_backend.conftest import lower, sections_of
-from openvino_backend.conversion import Alias, Interface, Value
 
 PRECOMPILED = {"precompile": True}
 
@@ -42,18 +41,6 @@ def test_a_dynamic_dimension_has_bounds():
     lowered = lower(torch.nn.Linear(8, 4), torch.ones(3, 8), dynamic_shapes=({0: rows},))
     table = sections_of(lowered.buffer)["io"]
     assert table[12:68] == struct.pack("<IIII4qII", 6, 2, 1, 0, 2, 16, 8, 8, 0, 1)
-
-
-def test_a_symbolic_integer_is_no_tensor():
-    table = preprocess.io_section(Interface([Value(None, ())], [], {}))
-    assert table == struct.pack("<III4I", 2, 1, 0, 255, 0, 0, 0)
-
-
-def test_outputs_that_are_no_values_of_their_own_say_whose_they_are():
-    value = Value(torch.float32, ())
-    aliases = {1: Alias(False, 0), 2: Alias(True, 1)}
-    table = preprocess.io_section(Interface([value] * 2, [value] * 3, aliases))
-    assert table[12 + 2 * 16 :] == struct.pack("<12I", 6, 0, 0, 0, 6, 0, 4, 0, 6, 0, 2, 1)
 
 
 class Layer(torch.nn.Module):

@@ -1,12 +1,13 @@
 #include "executorch_backends/openvino/runtime/payload.h"
 
-#include <array>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "executorch_backends/common/checked/checked.h"
 #include "executorch_backends/common/payload/envelope.h"
+#include "executorch_backends/common/payload/io_table.h"
+#include "executorch_backends/common/payload/sections.h"
 #include "executorch_backends/common/payload/sha256.h"
 #include "executorch_backends/common/runtime/error.h"
 #include "executorch_backends/openvino/runtime/element_type.h"
@@ -15,55 +16,15 @@ namespace executorch_backends::openvino {
 namespace {
 
 using executorch::runtime::Error;
+using payload::Reader;
 using payload::Section;
+using payload::value_of;
 
-constexpr uint32_t kIoVersion = 2;
-constexpr uint32_t kWeightsVersion = 1;
 constexpr uint32_t kBlobVersion = 1;
 constexpr uint32_t kCodeVersion = 1;
-constexpr uint32_t kSymbolicInteger = 255;
-constexpr uint32_t kMaxRank = 16;
-constexpr uint32_t kMaxValues = 1 << 16;
 constexpr uint32_t kMaxCodeRanges = 1 << 16;
 
-enum Flag : uint32_t { kDynamic = 1, kSameAsInput = 2, kSameAsOutput = 4 };
-
 unsigned long long number(uint64_t value) { return value; }
-
-/// Reads little-endian numbers from a section, never past its end.
-class Reader {
- public:
-  explicit Reader(const Section& section) : Reader(Bytes{section.data, section.size}) {}
-  explicit Reader(Bytes bytes) : data_(bytes.data), left_(bytes.size) {}
-
-  template <typename Number>
-  bool read(Number* out) {
-    if (left_ < sizeof(Number)) return false;
-    std::memcpy(out, data_, sizeof(Number));
-    data_ += sizeof(Number);
-    left_ -= sizeof(Number);
-    return true;
-  }
-  size_t left() const { return left_; }
-  std::string rest() const { return std::string(reinterpret_cast<const char*>(data_), left_); }
-
- private:
-  const uint8_t* data_;
-  size_t left_;
-};
-
-/// The value of `key` in lines of `key=value`, or an empty text.
-std::string value_of(const Section& section, std::string_view key) {
-  std::string_view text(reinterpret_cast<const char*>(section.data), section.size);
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(line.size() == text.size() ? line.size() : line.size() + 1);
-    if (line.size() > key.size() && line.substr(0, key.size()) == key && line[key.size()] == '=') {
-      return std::string(line.substr(key.size() + 1));
-    }
-  }
-  return "";
-}
 
 /// From 2026.4 on a blob begins with this magic, a u32, a u64 size, and that many bytes of text,
 /// `meta=1.0;ov=2026.4.1;isa=Intel AVX2 support`. Fills version and isa, and none otherwise.
@@ -82,149 +43,42 @@ void read_requirements(std::string_view blob, std::string* version, std::string*
   }
 }
 
-/// What the flags of output `index` say; `source` is the other value.
-Error read_source(uint32_t flags, uint32_t source, const Payload& payload, size_t index,
-                  ValueSpec* out) {
-  constexpr uint32_t kBoth = kSameAsInput | kSameAsOutput;
-  ETB_REQUIRE((flags & ~(kDynamic | kBoth)) == 0, InvalidProgram,
-              "OpenVINO: output %zu of the payload's io table has flags %#x, and this delegate "
-              "knows 0x7; lower again, or update executorch_backends",
-              index, flags);
-  if ((flags & kBoth) == 0) {
-    ETB_REQUIRE(source == 0, InvalidProgram,
-                "OpenVINO: output %zu of the payload's io table is computed, and names value %u "
-                "as its source",
-                index, source);
-    return Error::Ok;
-  }
-  const bool input = (flags & kSameAsInput) != 0;
-  const std::vector<ValueSpec>& others = input ? payload.inputs : payload.outputs;
-  const char* kind = input ? "input" : "output";
-  ETB_REQUIRE((flags & kBoth) != kBoth && source < others.size(), InvalidProgram,
-              "OpenVINO: output %zu of the payload's io table is said to be %s %u, with flags "
-              "%#x; there are %zu to choose from",
-              index, kind, source, flags, others.size());
-  const ValueSpec& other = others[source];
-  ETB_REQUIRE(
-      !other.symbolic_integer && other.type == out->type && other.dims.size() == out->dims.size(),
-      InvalidProgram,
-      "OpenVINO: output %zu of the payload's io table, %s of rank %zu, is said to be %s "
-      "%u, %s of rank %zu",
-      index, name_of(out->type), out->dims.size(), kind, source,
-      other.symbolic_integer ? "an int" : name_of(other.type), other.dims.size());
-  (input ? out->same_as_input : out->same_as_output) = source;
-  return Error::Ok;
-}
-
-/// Whether `order` holds each of 0 to rank - 1 once.
-bool is_permutation(const std::array<uint32_t, kMaxRank>& order, uint32_t rank) {
-  uint32_t seen = 0;
-  for (uint32_t d = 0; d < rank; ++d) {
-    if (order[d] >= rank) return false;
-    seen |= uint32_t{1} << order[d];
-  }
-  return seen == (uint32_t{1} << rank) - 1;
-}
-
-/// Value `index`, counted over inputs and outputs.
-Error read_value(Reader* reader, size_t index, bool input, Payload* payload) {
-  ValueSpec value;
-  ValueSpec* out = &value;
-  uint32_t dtype = 0, rank = 0, flags = 0, source = 0;
-  ETB_REQUIRE(
-      reader->read(&dtype) && reader->read(&rank) && reader->read(&flags) && reader->read(&source),
-      InvalidProgram, "OpenVINO: the payload's io table ends inside value %zu", index);
-  ETB_REQUIRE(rank <= kMaxRank, InvalidProgram,
-              "OpenVINO: value %zu of the payload's io table has rank %u; %u is the most", index,
-              rank, kMaxRank);
-  if (dtype == kSymbolicInteger) {
-    out->type = I64;
-    out->symbolic_integer = true;
-  } else {
-    ETB_REQUIRE(dtype < static_cast<uint32_t>(executorch::aten::ScalarType::NumOptions),
-                InvalidProgram,
-                "OpenVINO: value %zu of the payload's io table has dtype %u, "
-                "which is none of ExecuTorch's %d",
-                index, dtype, static_cast<int>(executorch::aten::ScalarType::NumOptions));
-    out->type = element_type_of(static_cast<executorch::aten::ScalarType>(dtype));
-    ETB_REQUIRE(out->type != DYNAMIC, InvalidProgram,
-                "OpenVINO: value %zu of the payload's io table has ExecuTorch's dtype %u, which "
-                "OpenVINO has not",
-                index, dtype);
-  }
-  for (uint32_t d = 0; d < rank; ++d) {
-    ValueSpec::Bounds bounds;
-    ETB_REQUIRE(reader->read(&bounds.min) && reader->read(&bounds.max), InvalidProgram,
-                "OpenVINO: the payload's io table ends inside value %zu", index);
-    ETB_REQUIRE(bounds.min >= 0 && (bounds.max == -1 || bounds.max >= bounds.min), InvalidProgram,
-                "OpenVINO: value %zu of the payload's io table has bounds %lld to %lld in "
-                "dimension %u",
-                index, static_cast<long long>(bounds.min), static_cast<long long>(bounds.max), d);
-    out->dims.push_back(bounds);
-  }
-  std::array<uint32_t, kMaxRank> order{};  // as it was at export: tensors say their own
-  for (uint32_t d = 0; d < rank; ++d) {
-    ETB_REQUIRE(reader->read(&order[d]), InvalidProgram,
-                "OpenVINO: the payload's io table ends inside value %zu", index);
-  }
-  ETB_REQUIRE(is_permutation(order, rank), InvalidProgram,
-              "OpenVINO: the dim order of value %zu of the payload's io table is no order of its "
-              "%u dimensions",
-              index, rank);
-  if (input) {
-    ETB_REQUIRE((flags & ~kDynamic) == 0 && source == 0, InvalidProgram,
-                "OpenVINO: input %zu of the payload's io table has flags %#x and source %u, which "
-                "only an output has",
-                index, flags, source);
-    payload->inputs.push_back(std::move(value));
-    return Error::Ok;
-  }
-  ETB_TRY(read_source(flags, source, *payload, payload->outputs.size(), out));
-  payload->outputs.push_back(std::move(value));
+/// The value as OpenVINO sees it; `index` counts over inputs and outputs.
+Error describe(const payload::Value& value, size_t index, std::vector<ValueSpec>* out) {
+  ValueSpec spec;
+  spec.type = element_type_of(value.type);
+  ETB_REQUIRE(spec.type != DYNAMIC, InvalidProgram,
+              "OpenVINO: value %zu of the payload's io table has ExecuTorch's dtype %d, which "
+              "OpenVINO has not",
+              index, static_cast<int>(value.type));
+  spec.symbolic_integer = value.symbolic_integer;
+  spec.dims = value.dims;
+  spec.same_as_input = value.same_as_input;
+  spec.same_as_output = value.same_as_output;
+  out->push_back(std::move(spec));
   return Error::Ok;
 }
 
 Error read_io(const Section& section, Payload* out) {
-  Reader reader(section);
-  uint32_t version = 0, inputs = 0, outputs = 0;
-  ETB_REQUIRE(reader.read(&version) && reader.read(&inputs) && reader.read(&outputs),
-              InvalidProgram, "OpenVINO: the payload's io table has %zu bytes; 12 are the least",
-              section.size);
-  ETB_REQUIRE(version == kIoVersion, InvalidProgram,
-              "OpenVINO: the payload's io table has version %u, and this delegate reads %u; lower "
-              "again, or update executorch_backends",
-              version, kIoVersion);
-  ETB_REQUIRE(inputs <= kMaxValues && outputs <= kMaxValues, InvalidProgram,
-              "OpenVINO: the payload's io table has %u inputs and %u outputs; %u are the most",
-              inputs, outputs, kMaxValues);
-  for (size_t i = 0; i < size_t{inputs} + outputs; ++i) {
-    ETB_TRY(read_value(&reader, i, i < inputs, out));
+  payload::IoTable table;
+  std::string reason;
+  ETB_REQUIRE(payload::IoTable::parse(section, &table, &reason), InvalidProgram, "OpenVINO: %s",
+              reason.c_str());
+  for (const payload::Value& value : table.inputs) {
+    ETB_TRY(describe(value, out->inputs.size(), &out->inputs));
   }
-  ETB_REQUIRE(reader.left() == 0, InvalidProgram,
-              "OpenVINO: the payload's io table goes on for %zu bytes after its last value",
-              reader.left());
+  for (const payload::Value& value : table.outputs) {
+    ETB_TRY(describe(value, out->inputs.size() + out->outputs.size(), &out->outputs));
+  }
   return Error::Ok;
 }
 
 Error read_weights(const Section& section, Payload* out) {
-  Reader reader(section);
-  uint32_t version = 0, reserved = 0;
-  Payload::Weights weights;
-  payload::Digest digest{};  // for a full check
-  ETB_REQUIRE(reader.read(&version) && reader.read(&reserved) && reader.read(&weights.size) &&
-                  reader.read(&digest),
-              InvalidProgram,
-              "OpenVINO: the payload's section 'weights' has %zu bytes; 48 are the least",
-              section.size);
-  ETB_REQUIRE(version == kWeightsVersion, InvalidProgram,
-              "OpenVINO: the payload's section 'weights' has version %u, and this delegate reads "
-              "%u; lower again, or update executorch_backends",
-              version, kWeightsVersion);
-  weights.key = reader.rest();
-  ETB_REQUIRE(!weights.key.empty() && weights.key.find('\0') == std::string::npos, InvalidProgram,
-              "OpenVINO: the payload's section 'weights' has %zu bytes of key, which is not a text",
-              weights.key.size());
-  out->weights = std::move(weights);
+  payload::NamedData data;  // its digest is for a full check
+  std::string reason;
+  ETB_REQUIRE(payload::NamedData::parse(section, &data, &reason), InvalidProgram, "OpenVINO: %s",
+              reason.c_str());
+  out->weights = {std::move(data.key), data.size};
   return Error::Ok;
 }
 
@@ -269,7 +123,7 @@ bool ValueSpec::dynamic() const {
 }
 
 Error check_code(const Payload::Blob& blob, Bytes weights) {
-  Reader reader(blob.code);
+  Reader reader(blob.code.data, blob.code.size);
   uint32_t version = 0, count = 0;
   ETB_REQUIRE(reader.read(&version) && reader.read(&count), InvalidProgram,
               "OpenVINO: the payload's code table has %zu bytes; 8 are the least", blob.code.size);

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "executorch_backends/common/payload/io_table.h"
+
 namespace executorch_backends::openvino {
 
 /// Bytes that belong to someone else.
@@ -22,10 +24,7 @@ struct Bytes {
 struct ValueSpec {
   ov_element_type_e type = DYNAMIC;
   bool symbolic_integer = false;  // an int of the program, not a tensor
-  struct Bounds {
-    int64_t min = 0;
-    int64_t max = 0;  // -1: no upper bound
-  };
+  using Bounds = payload::Bounds;
   std::vector<Bounds> dims;
   // Of an output that is another value unchanged: that input, or that earlier output.
   std::optional<size_t> same_as_input;
@@ -40,12 +39,9 @@ struct ValueSpec {
 /// Views into the payload's bytes, except for the texts and specs.
 ///
 ///   target   `key=value` lines: backend, device, openvino; with a blob blob_device and isa
-///   io       u32 version 2, u32 inputs, u32 outputs; per value u32 dtype (ExecuTorch's, or 255
-///            for an int), u32 rank, u32 flags (1 dynamic, 2 an input unchanged, 4 equal to an
-///            earlier output), u32 which one, rank times {i64 least, i64 most or -1}, rank
-///            times u32 dim order
+///   io       payload::IoTable
 ///   ir       the model as XML; its constants are ranges of the weights
-///   weights  u32 version 1, u32 0, u64 size, SHA-256, key of ExecuTorch's named data
+///   weights  payload::NamedData
 ///   blob     u32 version 1, u32 0, u64 offset, u64 size: a compiled model inside the weights
 ///   code     u32 version 1, u32 count, count times {u64 offset, u64 size} of the blob, SHA-256
 ///            of those ranges

@@ -70,7 +70,7 @@ TEST_F(FakeOpenvino, FlagsThatSayNothingSensibleAreRefused) {
   expect_refused(with_output(kSameAsInput | kSameAsOutput, 0), {"flags 0x6"});
   expect_refused(with_output(8, 0), {"flags 0x8", "0x7"});
   expect_refused(with_output(0, 1), {"names value 1"});
-  expect_refused(with_output(kSameAsInput, 0, {3, kMatrix.bounds}), {"i32", "f32"});
+  expect_refused(with_output(kSameAsInput, 0, {3, kMatrix.bounds}), {"Int", "Float"});
   expect_refused(with_output(kSameAsInput, 0, {6, {{2, 2}}}), {"rank 1", "rank 2"});
   Recipe input = recipe();
   input.inputs[0].flags = kSameAsInput;

@@ -47,17 +47,6 @@ std::string text_of(const int32_t* sizes, size_t rank) {
   return text + "]";
 }
 
-std::string text_of(const std::vector<ValueSpec::Bounds>& dims) {
-  std::string text = "[";
-  for (size_t d = 0; d < dims.size(); ++d) {
-    text += (d != 0 ? ", " : "") + std::to_string(dims[d].min);
-    if (dims[d].max != dims[d].min) {
-      text += ".." + (dims[d].max == -1 ? std::string("any") : std::to_string(dims[d].max));
-    }
-  }
-  return text + "]";
-}
-
 bool fits(const Tensor& tensor, const std::vector<ValueSpec::Bounds>& dims) {
   if (static_cast<size_t>(tensor.dim()) != dims.size()) return false;
   for (size_t d = 0; d < dims.size(); ++d) {

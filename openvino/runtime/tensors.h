@@ -9,13 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "executorch_backends/common/payload/io_table.h"
 #include "executorch_backends/openvino/runtime/payload.h"
 
 namespace executorch_backends::openvino {
 
-/// "[2, 3]" and "[2, 1..4]"; for messages.
+/// "[2, 3]"; for messages, as that of bounds is.
 std::string text_of(const int32_t* sizes, size_t rank);
-std::string text_of(const std::vector<ValueSpec::Bounds>& dims);
+using payload::text_of;
 
 /// Whether the tensor's rank and sizes are what `dims` allows.
 bool fits(const executorch::aten::Tensor& tensor, const std::vector<ValueSpec::Bounds>& dims);
