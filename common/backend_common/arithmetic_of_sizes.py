@@ -17,7 +17,19 @@ aten = torch.ops.aten
 _POWERS = (operator.pow, pow)
 _FUNCTIONS = {
     getattr(torch, f"_sym_{name}"): getattr(aten, name).default
-    for name in ("sqrt", "log2", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh")
+    for name in (
+        "sqrt",
+        "log2",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+    )
 }
 
 
@@ -75,7 +87,6 @@ class AskTensorsForPowers(Pass):
         number.meta = dict(node.meta)
         node.replace_all_uses_with(number)
         graph.erase_node(node)
-
 
     def _power(self, node: fx.Node, call: Callable[..., fx.Node]) -> fx.Node:
         base, *exponent = node.args

@@ -18,6 +18,7 @@ from torch.export import ExportedProgram
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.utils import _pytree as pytree
 
+from backend_common import missing_kernels
 from backend_common.dim_orders import order_of
 from backend_common.graph import Pass, graph_modules
 
@@ -78,6 +79,16 @@ def remainder(x: Any, y: Any) -> Any:
         return NotImplemented if isinstance(x, torch.Tensor) else remainder_of_number(x, y)
     x, y = _tensors(x, y)
     return x - torch.div(x, y, rounding_mode="floor") * y
+
+
+def remainder_of_division(x: Any, y: Any) -> Any:
+    """Given:  fmod(x, y) of integers, whose kernel goes through floats
+    Result: x - trunc(x / y) * y, exact in the dtype
+    """
+    if torch.result_type(x, y).is_floating_point:
+        return NotImplemented
+    x, y = _tensors(x, y)
+    return x - torch.div(x, y, rounding_mode="trunc") * y
 
 
 def remainder_of_number(x: Any, y: torch.Tensor) -> torch.Tensor:
@@ -171,30 +182,25 @@ def total(
     return sums
 
 
-def power_of_tensors(x: torch.Tensor, exponent: torch.Tensor) -> Any:
+def power_of_tensors(x: Any, exponent: Any) -> Any:
     """Given:  x ** y of integers, whose kernel goes through floats
-    Result: products of x, chosen by the bits of y below 64, exact in the dtype
-
-    Larger exponents are right for 0, 1, -1 and even numbers, whose powers have run out; other
-    odd numbers have wrapped around so often that nobody can mean it.
+    Result: products of x, chosen by the bits of y, exact in the dtype
     """
     x, exponent = _tensors(x, exponent)
     if x.dtype.is_floating_point or x.dtype is torch.bool:
         return NotImplemented
     result = torch.ones_like(x * exponent)
     left, base = exponent, x
-    for _ in range(6):
+    for _ in range(torch.iinfo(x.dtype).bits - x.dtype.is_signed):
         odd = torch.bitwise_and(left, 1) == 1
         result = torch.where(odd, result * base, result)
         left, base = torch.div(left, 2, rounding_mode="floor"), base * base
-    zero = torch.zeros_like(result)
-    parity = torch.where(torch.bitwise_and(exponent, 1) == 1, x, x * x)
-    odd = torch.bitwise_and(x, 1) == 1
-    result = torch.where(torch.logical_or(exponent < 64, odd), result, zero)
+    if not x.dtype.is_signed:
+        return result
     # 1 and -1 have powers below 0, too; those of other numbers are fractions.
-    result = torch.where(exponent < 0, zero, result)
-    one = torch.logical_or(x == 1, x == -1) if x.dtype.is_signed else x == 1
-    return torch.where(one, parity, result)
+    parity = torch.where(torch.bitwise_and(exponent, 1) == 1, x, x * x)
+    below = torch.where(torch.logical_or(x == 1, x == -1), parity, torch.zeros_like(parity))
+    return torch.where(exponent < 0, below, result)
 
 
 def sign(x: torch.Tensor) -> Any:
@@ -206,11 +212,18 @@ def sign(x: torch.Tensor) -> Any:
     return (x > 0).to(x.dtype) - (x < 0).to(x.dtype)
 
 
+def _is_power(node: fx.Node) -> bool:
+    return _of_integers(node) or node.args[1] in (0.5, -0.5)
+
+
 def power(x: torch.Tensor, exponent: Any) -> Any:
-    """Given:  x ** 5 of integers, whose kernel goes through floats
-    Result: products of x, exact in the dtype
+    """Given:  x ** 5 of integers, whose kernel goes through floats, or x ** 0.5
+    Result: products of x, exact in the dtype; the square root, as in eager also of -inf
     """
-    if x.dtype.is_floating_point or not isinstance(exponent, int) or exponent < 0:
+    if x.dtype.is_floating_point:
+        root = {0.5: torch.sqrt, -0.5: torch.rsqrt}.get(exponent)
+        return NotImplemented if root is None else root(x)
+    if not isinstance(exponent, int) or exponent < 0:
         return NotImplemented
     x = x.to(torch.int64) if x.dtype is torch.bool else x
     result = torch.ones_like(x)
@@ -420,18 +433,29 @@ class CountInOneDimension(Pass):
 PASSES = (CountInOneDimension(),)
 
 DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
+    **{
+        operator: Decomposition(function, f"aten::{kernel}")
+        for operator, (function, kernel) in missing_kernels.FORMS.items()
+    },
     aten.remainder.Scalar: Decomposition(remainder, "aten::remainder.Scalar_out", _of_integers),
     aten.remainder.Tensor: Decomposition(remainder, "aten::remainder.Tensor_out", _of_integers),
     aten.remainder.Scalar_Tensor: Decomposition(
         remainder, "aten::remainder.Scalar_Tensor_out", _of_integers
+    ),
+    aten.fmod.Scalar: Decomposition(
+        remainder_of_division, "aten::fmod.Scalar_out", _of_integers
+    ),
+    aten.fmod.Tensor: Decomposition(
+        remainder_of_division, "aten::fmod.Tensor_out", _of_integers
     ),
     aten.div.Tensor_mode: Decomposition(rounding_division, "aten::div.out_mode", _rounds_otherwise),
     aten.div.Scalar_mode: Decomposition(
         rounding_division, "aten::div.Scalar_mode_out", _rounds_otherwise
     ),
     aten.pow.Tensor_Scalar: Decomposition(
-        power, "aten::pow.Tensor_Scalar_out", _of_integers, (aten.square.default,)
+        power, "aten::pow.Tensor_Scalar_out", _is_power, (aten.square.default,)
     ),
+    aten.pow.Scalar: Decomposition(power_of_tensors, "aten::pow.Scalar_out", _of_integers),
     aten.pow.Tensor_Tensor: Decomposition(
         power_of_tensors, "aten::pow.Tensor_Tensor_out", _of_integers
     ),

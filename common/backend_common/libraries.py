@@ -11,19 +11,20 @@ class LibraryNotFoundError(OSError):
     """A shared library of ours is in none of the places; the text lists them."""
 
 
-def candidates(file_name: str, package_folder: Path) -> Iterable[Path]:
+def candidates(file_name: str, package_folder: Path, room: str = "runtime") -> Iterable[Path]:
     if folder := os.environ.get(FOLDER_VARIABLE):
         yield Path(folder) / file_name
     yield package_folder / "lib" / file_name  # a wheel
-    yield package_folder.parent / "runtime" / file_name  # a build tree
+    yield package_folder.parent / room / file_name  # a build tree
 
 
-def find(file_name: str, beside: str) -> Path:
+def find(file_name: str, beside: str, room: str = "runtime") -> Path:
     """The library `file_name` that belongs to the package whose `__file__` is `beside`.
 
+    room: the folder next to the package in which a build tree has it.
     Links in `beside` are kept: in a Bazel tree they lead out of it.
     """
-    places = list(candidates(file_name, Path(beside).parent.absolute()))
+    places = list(candidates(file_name, Path(beside).parent.absolute(), room))
     for place in places:
         if place.exists():
             return place

@@ -300,9 +300,7 @@ class ScaledByRoot(torch.nn.Module):
 def test_a_size_that_became_a_number_is_told_with_a_remedy():
     rows = torch.export.Dim("rows", max=8)
     with pytest.raises(LoweringError) as caught:
-        lower(
-            ScaledByRoot(), (torch.ones(3),), backend="portable", dynamic_shapes=({0: rows},)
-        )
+        lower(ScaledByRoot(), (torch.ones(3),), backend="portable", dynamic_shapes=({0: rows},))
     (row,) = caught.value.rows
     assert "specialized it to be a constant (3)" in row.reason
     assert "n ** 0.5 for math.sqrt(n)" in row.remedy

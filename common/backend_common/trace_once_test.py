@@ -1,11 +1,12 @@
 """Whether a program is traced as often as it must be, and comes out the same."""
 
 import torch
-from backend_common.trace_once import trace_once
 from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.partitioner import Partitioner, PartitionResult
 from torch import nn
 from torch.export import ExportedProgram, export
+
+from backend_common.trace_once import trace_once
 
 
 class TakesNothing(Partitioner):
