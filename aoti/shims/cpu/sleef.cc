@@ -46,32 +46,32 @@ extern "C" {
 #define SLEEF_DOUBLES(name, ulp) Sleef_##name##d4##ulp
 #endif
 
-#define VECTOR_1(name, ulp)                                                         \
-  Floats FLOATS(v_##name)(Floats);                                                  \
-  Doubles DOUBLES(v_##name)(Doubles);                                               \
-  Floats SLEEF_FLOATS(name, ulp)(Floats x) { return FLOATS(v_##name)(x); }          \
+#define VECTOR_1(name, ulp)                                                \
+  Floats FLOATS(v_##name)(Floats);                                         \
+  Doubles DOUBLES(v_##name)(Doubles);                                      \
+  Floats SLEEF_FLOATS(name, ulp)(Floats x) { return FLOATS(v_##name)(x); } \
   Doubles SLEEF_DOUBLES(name, ulp)(Doubles x) { return DOUBLES(v_##name)(x); }
 
-#define VECTOR_2(name, ulp)                                                                   \
-  Floats FLOATS(vv_##name)(Floats, Floats);                                                   \
-  Doubles DOUBLES(vv_##name)(Doubles, Doubles);                                               \
-  Floats SLEEF_FLOATS(name, ulp)(Floats x, Floats y) { return FLOATS(vv_##name)(x, y); }      \
+#define VECTOR_2(name, ulp)                                                              \
+  Floats FLOATS(vv_##name)(Floats, Floats);                                              \
+  Doubles DOUBLES(vv_##name)(Doubles, Doubles);                                          \
+  Floats SLEEF_FLOATS(name, ulp)(Floats x, Floats y) { return FLOATS(vv_##name)(x, y); } \
   Doubles SLEEF_DOUBLES(name, ulp)(Doubles x, Doubles y) { return DOUBLES(vv_##name)(x, y); }
 
-#define ELEMENTS_1(name, ulp)                                        \
-  Floats SLEEF_FLOATS(name, ulp)(Floats x) {                         \
-    return each<float>([](float a) { return std::name(a); }, x);     \
-  }                                                                  \
-  Doubles SLEEF_DOUBLES(name, ulp)(Doubles x) {                      \
-    return each<double>([](double a) { return std::name(a); }, x);   \
+#define ELEMENTS_1(name, ulp)                                      \
+  Floats SLEEF_FLOATS(name, ulp)(Floats x) {                       \
+    return each<float>([](float a) { return std::name(a); }, x);   \
+  }                                                                \
+  Doubles SLEEF_DOUBLES(name, ulp)(Doubles x) {                    \
+    return each<double>([](double a) { return std::name(a); }, x); \
   }
 
-#define ELEMENTS_2(name, ulp)                                                        \
-  Floats SLEEF_FLOATS(name, ulp)(Floats x, Floats y) {                               \
-    return each<float>([](float a, float b) { return std::name(a, b); }, x, y);      \
-  }                                                                                  \
-  Doubles SLEEF_DOUBLES(name, ulp)(Doubles x, Doubles y) {                           \
-    return each<double>([](double a, double b) { return std::name(a, b); }, x, y);   \
+#define ELEMENTS_2(name, ulp)                                                      \
+  Floats SLEEF_FLOATS(name, ulp)(Floats x, Floats y) {                             \
+    return each<float>([](float a, float b) { return std::name(a, b); }, x, y);    \
+  }                                                                                \
+  Doubles SLEEF_DOUBLES(name, ulp)(Doubles x, Doubles y) {                         \
+    return each<double>([](double a, double b) { return std::name(a, b); }, x, y); \
   }
 
 VECTOR_1(acos, _u10)

@@ -1,0 +1,148 @@
+// The inner loops of products of matrices. Compiled once for each instruction set: with AVX-512
+// into Tiles of 64-byte vectors, else of 32-byte ones. Only local functions: the linker must not
+// take a function of one set for another's.
+
+#include "executorch_backends/aoti/shims/cpu/gemm_tiles.h"
+
+namespace executorch_backends::aoti {
+namespace {
+
+// A tile's sums leave a few of the 16 or 32 registers for a row of b and an element of a.
+#ifdef __AVX512F__
+constexpr int kVectorBytes = 64;
+constexpr int kRows = 12;
+#else
+constexpr int kVectorBytes = 32;
+constexpr int kRows = 6;
+#endif
+constexpr int kVectors = 2;
+constexpr int kDotRows = 4;
+
+template <class A>
+constexpr int kLanes = kVectorBytes / sizeof(A);
+template <class A>
+using Vector __attribute__((vector_size(kVectorBytes))) = A;
+template <class A>
+using Unaligned __attribute__((vector_size(kVectorBytes), aligned(sizeof(A)), may_alias)) = A;
+
+template <class A>
+Vector<A> load(const A* from) {
+  return *reinterpret_cast<const Unaligned<A>*>(from);
+}
+
+template <class A, int Count>
+void rows_product(int64_t depth, const A* a, const A* b, int64_t b_step, A* tile) {
+  Vector<A> sums[Count][kVectors] = {};
+  for (int64_t k = 0; k < depth; ++k, a += kRows, b += b_step) {
+    Vector<A> right[kVectors];
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) right[v] = load(b + v * kLanes<A>);
+#pragma GCC unroll 16
+    for (int i = 0; i < Count; ++i) {
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) sums[i][v] += a[i] * right[v];
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < Count; ++i) {
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) {
+      *reinterpret_cast<Unaligned<A>*>(tile + (i * kVectors + v) * kLanes<A>) = sums[i][v];
+    }
+  }
+}
+
+template <class A, int Count = kRows>
+void product(int64_t count, int64_t depth, const A* a, const A* b, int64_t b_step, A* tile) {
+  if constexpr (Count > 1) {
+    if (count < Count) return product<A, Count - 1>(count, depth, a, b, b_step, tile);
+  }
+  rows_product<A, Count>(depth, a, b, b_step, tile);
+}
+
+template <class A, int Rows, int Columns>
+void block_dots(int64_t depth, const A* a, const A* b, int64_t b_step, A* c, int64_t c_step) {
+  Vector<A> sums[Rows][Columns] = {};
+  const int64_t whole = depth / kLanes<A> * kLanes<A>;
+  for (int64_t k = 0; k < whole; k += kLanes<A>) {
+    Vector<A> right[Columns];
+#pragma GCC unroll 16
+    for (int j = 0; j < Columns; ++j) right[j] = load(b + j * b_step + k);
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) {
+      const Vector<A> left = load(a + i * depth + k);
+#pragma GCC unroll 16
+      for (int j = 0; j < Columns; ++j) sums[i][j] += left * right[j];
+    }
+  }
+  for (int i = 0; i < Rows; ++i) {
+    for (int j = 0; j < Columns; ++j) {
+      A sum = 0;
+      for (int l = 0; l < kLanes<A>; ++l) sum += sums[i][j][l];
+      for (int64_t k = whole; k < depth; ++k) sum += a[i * depth + k] * b[j * b_step + k];
+      c[i * c_step + j] = sum;
+    }
+  }
+}
+
+template <class A, int Rows = kDotRows>
+void dots(int64_t count, int64_t columns, int64_t depth, const A* a, const A* b, int64_t b_step,
+          A* c, int64_t c_step) {
+  if constexpr (Rows > 1) {
+    if (count < Rows) {
+      return dots<A, Rows - 1>(count, columns, depth, a, b, b_step, c, c_step);
+    }
+  }
+  constexpr int kColumns = Rows > 2 ? 3 : 4;
+  int64_t j = 0;
+  for (; j + kColumns <= columns; j += kColumns) {
+    block_dots<A, Rows, kColumns>(depth, a, b + j * b_step, b_step, c + j, c_step);
+  }
+  for (; j < columns; ++j) block_dots<A, Rows, 1>(depth, a, b + j * b_step, b_step, c + j, c_step);
+}
+
+template <class A>
+constexpr Tiles<A> kTiles{kRows, kVectors * kLanes<A>, product<A>, dots<A>};
+
+}  // namespace
+
+#ifdef __AVX512F__
+extern const Tiles<float> kAvx512Float = kTiles<float>;
+extern const Tiles<double> kAvx512Double = kTiles<double>;
+extern const Tiles<uint32_t> kAvx512Int32 = kTiles<uint32_t>;
+extern const Tiles<uint64_t> kAvx512Int64 = kTiles<uint64_t>;
+#else
+extern const Tiles<float> kAvx512Float;
+extern const Tiles<double> kAvx512Double;
+extern const Tiles<uint32_t> kAvx512Int32;
+extern const Tiles<uint64_t> kAvx512Int64;
+
+namespace {
+
+bool has_avx512() {
+  static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+  return has;
+}
+
+}  // namespace
+
+template <>
+const Tiles<float>& tiles<float>() {
+  return has_avx512() ? kAvx512Float : kTiles<float>;
+}
+template <>
+const Tiles<double>& tiles<double>() {
+  return has_avx512() ? kAvx512Double : kTiles<double>;
+}
+template <>
+const Tiles<uint32_t>& tiles<uint32_t>() {
+  return has_avx512() ? kAvx512Int32 : kTiles<uint32_t>;
+}
+template <>
+const Tiles<uint64_t>& tiles<uint64_t>() {
+  return has_avx512() ? kAvx512Int64 : kTiles<uint64_t>;
+}
+#endif
+
+}  // namespace executorch_backends::aoti

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+
+namespace executorch_backends::aoti {
+
+/// The inner loops of products of matrices for one instruction set. A is float, double, uint32_t
+/// or uint64_t.
+template <class A>
+struct Tiles {
+  /// The part of a result that is kept in registers.
+  int64_t rows;
+  int64_t columns;
+
+  /// tile = a b, for `count` of a tile's rows: a is packed `rows` wide and `depth` deep; b's rows,
+  /// of a tile's columns, lie `b_step` apart. The tile is dense.
+  void (*product)(int64_t count, int64_t depth, const A* a, const A* b, int64_t b_step, A* tile);
+
+  /// c[i, j] = the sum of a[i, k] b[k, j] over k < depth, for `count` rows, at most 4, and
+  /// `columns`. a is dense; b is dense along the depth, its columns lie `b_step` apart; c's rows
+  /// lie `c_step` apart.
+  void (*dots)(int64_t count, int64_t columns, int64_t depth, const A* a, const A* b,
+               int64_t b_step, A* c, int64_t c_step);
+};
+
+/// Those of the widest instruction set that this machine has; AVX2 is the least.
+template <class A>
+const Tiles<A>& tiles();
+
+}  // namespace executorch_backends::aoti
