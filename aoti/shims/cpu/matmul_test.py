@@ -12,9 +12,9 @@ SIZES += [(3, 0, 4), (3, 4, 0), (16, 9, 31), (5, 340, 6), (100, 330, 35)]
 
 
 def rounding(dtype, depth):
-    return {torch.float16: 1e-2, torch.bfloat16: 5e-2, torch.float64: 1e-10}.get(
-        dtype, 1e-4
-    ) * max(1, depth / 100)
+    return {torch.float16: 1e-2, torch.bfloat16: 5e-2, torch.float64: 1e-10}.get(dtype, 1e-4) * max(
+        1, depth / 100
+    )
 
 
 def out_layouts(shape, dtype):
@@ -42,7 +42,9 @@ def test_addmm_scales_and_broadcasts(dtype):
         for beta, alpha in [(1, 1), (2, 3), (0, 1)] if exact else [(1, 1), (0.5, 1.5), (0, 1)]:
             for out in out_layouts([7, 18], dtype):
                 SHIMS.call("aoti_torch_cpu_addmm_out", out, addend, a, b, beta, alpha)
-                compare(out, torch.addmm(addend, a, b, beta=beta, alpha=alpha), rounding(dtype, 200))
+                compare(
+                    out, torch.addmm(addend, a, b, beta=beta, alpha=alpha), rounding(dtype, 200)
+                )
 
 
 def test_a_beta_of_zero_lets_no_nan_through():
@@ -53,7 +55,11 @@ def test_a_beta_of_zero_lets_no_nan_through():
 
 def test_more_than_one_block_of_each_size():
     for rows, depth, columns in [(200, 700, 40), (17, 4, 3100)]:
-        a, b, out = torch.randn(rows, depth), torch.randn(depth, columns), torch.empty(rows, columns)
+        a, b, out = (
+            torch.randn(rows, depth),
+            torch.randn(depth, columns),
+            torch.empty(rows, columns),
+        )
         SHIMS.call("aoti_torch_cpu_mm_out", out, a, b)
         compare(out, a @ b, 1e-3)
 
@@ -68,7 +74,8 @@ def test_an_infinity_and_a_nan_come_through():
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_bmm_and_baddbmm(dtype):
     for batch, (rows, depth, columns) in [(1, (9, 20, 10)), (5, (3, 40, 17)), (0, (2, 2, 2))] + [
-        (40, (1, 8, 30)), (2, (5, 0, 3))
+        (40, (1, 8, 30)),
+        (2, (5, 0, 3)),
     ]:
         for a in layouts([batch, rows, depth], dtype):
             for b in layouts([batch, depth, columns], dtype, 1):

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._pytree import tree_map
 
 HEADERS = Path(torch.__file__).parent / "include/torch/csrc/inductor/aoti_torch"
 SCALARS = {
@@ -248,13 +249,25 @@ def check(
     name: str,
     operator: Callable[..., Any],
     arguments: Sequence[Any],
+    tolerance: float | None = None,
     *,
     shim_arguments: Sequence[Any] | None = None,
-    tolerance: float | None = None,
+    in_float: bool = False,
 ) -> None:
     """Asserts that `aoti_torch_cpu_<name>` returns what ATen's operator does, in the layout that
-    its meta kernel promises."""
-    expected = operator(*arguments)
+    its meta kernel promises; `in_float` compares 16-bit types with what ATen computes in 32."""
+    small = {a.dtype for a in arguments if isinstance(a, torch.Tensor)} & {
+        torch.float16,
+        torch.bfloat16,
+    }
+    if in_float and small:
+        (dtype,) = small
+        wide = [a.float() if isinstance(a, torch.Tensor) else a for a in arguments]
+        expected = tree_map(
+            lambda r: r.to(dtype) if isinstance(r, torch.Tensor) else r, operator(*wide)
+        )
+    else:
+        expected = operator(*arguments)
     expected = list(expected) if isinstance(expected, (tuple, list)) else [expected]
     actual = shims.call(
         f"aoti_torch_cpu_{name}", *(arguments if shim_arguments is None else shim_arguments)
