@@ -1,0 +1,172 @@
+"""Inductor's C++ for a module, and the constants that go with it; nothing is compiled here.
+
+Written against torch 2.13: Inductor has no official way to stop at the source. What is replaced
+in it stands in `_stopped_at_the_source`, and is put back.
+"""
+
+import contextlib
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+import torch
+from torch import fx
+
+from aoti_backend.devices import Device
+
+# Of torch's runtime for compiled programs, which reads the blob of constants.
+_ALIGNMENT = 64
+
+_OPTIONS: Mapping[str, object] = {
+    "cpp_wrapper": True,
+    # Functions of a C interface, never C++ symbols of torch.
+    "aot_inductor.link_libtorch": False,
+    "aot_inductor.package": True,
+    "aot_inductor.package_constants_in_so": False,
+    "aot_inductor.package_constants_on_disk_format": "binary_blob",
+    # Names the generated classes; the default is drawn from paths.
+    "aot_inductor.model_name_for_generated_files": "program",
+    # Equal programs give equal bytes, on any machine.
+    "max_autotune": False,
+    "benchmark_kernel": False,
+    "triton.autotune_pointwise": False,
+    "fx_graph_cache": False,
+    "fx_graph_remote_cache": False,
+    "autotune_local_cache": False,
+    "autotune_remote_cache": False,
+    "force_disable_caches": True,
+    # Results have the layouts that their meta kernels promise.
+    "layout_optimization": False,
+    "comprehensive_padding": False,
+    "keep_output_stride": True,
+    "freezing": False,
+    # Each operator rounds to its dtype, as in eager.
+    "emulate_precision_casts": True,
+}
+
+
+@dataclass(frozen=True)
+class External:
+    """What Inductor leaves to a kernel of the library.
+
+    operator: as Inductor calls it, `aten.scatter_reduce_.two`.
+    nodes: names of the nodes of the module that it comes from.
+    """
+
+    operator: str
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Source:
+    """wrapper, kernels: C++ translation units, the second may be empty.
+    constants: the blob that AOTInductorModelUpdateConstantsFromBlob reads.
+    externals: every operator that is not code of these units.
+    proxied: those that the wrapper hands to a proxy executor, `mylib::fancy`.
+    """
+
+    wrapper: str
+    kernels: str
+    constants: bytes
+    externals: tuple[External, ...]
+    proxied: tuple[str, ...]
+
+
+def generate(module: fx.GraphModule, inputs: Sequence[Any], device: Device, vectors: int) -> Source:
+    """The source of a module of ATen operators with a flat list of inputs and outputs.
+
+    inputs: fake tensors and symbolic integers. vectors: bits of a vector register.
+    """
+    from torch._inductor.compile_fx import compile_fx_aot
+
+    for node in module.graph.nodes:
+        node.meta.pop("from_node", None)  # Inductor's nodes then name ours as their first origin
+    found: list[Source] = []
+    with _stopped_at_the_source(found, vectors), device.numerics(), torch.no_grad():
+        compile_fx_aot(module, list(inputs), config_patches={**_OPTIONS, **device.inductor})
+    (source,) = found
+    return source
+
+
+@contextlib.contextmanager
+def _stopped_at_the_source(found: list[Source], vectors: int) -> Iterator[None]:
+    """Inductor hands its source to `found`, asks this machine for nothing, and says nothing."""
+    from torch._inductor import codecache, config, cpu_vec_isa
+
+    def take(
+        graph: Any,
+        wrapper_code: str,
+        kernel_code: str,
+        serialized_extern_kernel_nodes: str | None,
+        **unused: object,
+    ) -> list[str]:
+        proxied = _proxied(serialized_extern_kernel_nodes)
+        externals = tuple(_externals(graph))
+        found.append(Source(wrapper_code, kernel_code, _constants(graph), externals, proxied))
+        return []
+
+    isa = {256: cpu_vec_isa.VecAVX2, 512: cpu_vec_isa.VecAVX512}[vectors]()
+    with (
+        mock.patch.object(codecache.AotCodeCompiler, "compile", staticmethod(take)),
+        mock.patch.object(cpu_vec_isa, "valid_vec_isa_list", lambda: [isa]),
+        config.patch({"cpp.simdlen": vectors, "cpp.vec_isa_ok": True}),
+        _quiet("torch._inductor"),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+_BODIES = ("true_subgraph", "false_subgraph", "cond_subgraph", "body_subgraph", "subgraph")
+
+
+def _externals(graph: Any) -> Iterator[External]:
+    from torch._inductor import ir
+
+    for operation in graph.operations:
+        for name in _BODIES:
+            body = getattr(operation, name, None)
+            if getattr(body, "graph", None) is not None:
+                yield from _externals(body.graph)
+        if isinstance(operation, ir.ExternKernel) and not isinstance(operation, ir.MultiOutput):
+            origins = dict.fromkeys(name for node in operation.origins for name in _names(node))
+            operator = operation.op_overload or operation.python_kernel_name or ""
+            yield External(str(operator), tuple(sorted(origins)))
+
+
+def _names(node: fx.Node) -> Iterator[str]:
+    """Of the nodes, in the module that was passed in, which one of Inductor's comes from."""
+    for origin in node.meta.get("from_node", ()):
+        while origin.from_node:
+            origin = origin.from_node[-1]
+        yield origin.name
+
+
+def _proxied(serialized: str | None) -> tuple[str, ...]:
+    if not serialized:
+        return ()
+    return tuple(node["node"]["target"] for node in json.loads(serialized)["nodes"])
+
+
+def _constants(graph: Any) -> bytes:
+    """Every constant's storage, each at a multiple of 64 bytes, in the wrapper's order."""
+    pieces: list[bytes] = []
+    for name in graph.constants:
+        if name in graph.folded_constants:
+            continue
+        storage = graph.get_original_value_of_constant(name).untyped_storage()
+        data = bytes(storage) if storage.nbytes() else b""
+        pieces += [data, bytes(-len(data) % _ALIGNMENT)]
+    return b"".join(pieces)

@@ -1,0 +1,2 @@
+// What every program's kernels include; precompiled.
+#include <torch/csrc/inductor/cpp_prefix.h>

@@ -1,0 +1,161 @@
+"""Which parts of a program Inductor compiles."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Protocol, final
+
+import torch
+from backend_common.diagnostics import Rejection
+from backend_common.operators import operator_name
+from executorch.exir.backend.backend_details import BackendDetails
+from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from executorch.exir.backend.utils import tag_constant_data
+from torch import fx
+from torch.export import ExportedProgram
+from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+from torch.fx.passes.operator_support import OperatorSupportBase
+
+from aoti_backend import preprocess, support
+from aoti_backend.devices import Device
+from aoti_backend.options import Options
+
+
+class Reject(Protocol):
+    """Receives why a node is not delegated and what to do about it."""
+
+    def __call__(self, node: fx.Node, reason: str, remedy: str) -> None: ...
+
+
+def _ignore(node: fx.Node, reason: str, remedy: str) -> None:
+    pass
+
+
+_NOTHING: Mapping[str, Rejection] = MappingProxyType({})
+
+
+@final
+class AotiPartitioner(Partitioner):
+    """Tags all that Inductor can compile; the rest stays for other kernels.
+
+    keep: operators that are not to be taken. withdrawn: nodes without a kernel.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        options: Options | None = None,
+        *,
+        keep: frozenset[str] = frozenset(),
+        withdrawn: Mapping[str, Rejection] = _NOTHING,
+        reject: Reject = _ignore,
+    ) -> None:
+        super().__init__()
+        self._keep = frozenset(name.replace("::", ".") for name in keep)
+        self._withdrawn = withdrawn
+        self._reject = reject
+        _refuse_a_second_backend_of_the_same_name(device.backend_id)
+        specs = (options or Options()).compile_specs()
+        self._specification = DelegationSpec(device.backend_id, specs)
+
+    def ops_to_not_decompose(
+        self, program: ExportedProgram
+    ) -> tuple[list[torch._ops.OpOverload], None]:
+        """All that are to be delegated: Inductor knows more of an operator than of its parts."""
+        if self._keep:
+            return [], None  # it may name a part
+        left = self._objections(program, quiet=True)
+        targets = {
+            node.target
+            for node in program.graph.nodes
+            if isinstance(node.target, torch._ops.OpOverload) and not support.is_size(node)
+        }
+        return sorted(targets - {node.target for node in left}, key=str), None
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        tags: dict[str, DelegationSpec] = {}
+        for nodes in self._partitions(exported_program):
+            tag = f"aoti_{len(tags)}"
+            tags[tag] = self._specification
+            for node in nodes:
+                node.meta["delegation_tag"] = tag
+                for operand in node.all_input_nodes:
+                    if support.body_of(operand) is not None:
+                        operand.meta["delegation_tag"] = tag
+        tag_constant_data(exported_program)
+        _leave_constants_that_are_returned(exported_program)
+        return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
+
+    def _partitions(self, program: ExportedProgram) -> list[list[fx.Node]]:
+        supported = _Supported(self._objections(program))
+        proposed = CapabilityBasedPartitioner(
+            program.graph_module, supported, allows_single_node_partition=True
+        ).propose_partitions()
+        order = {node: index for index, node in enumerate(program.graph.nodes)}
+        partitions = []
+        for partition in proposed:
+            nodes = sorted(partition.nodes, key=order.__getitem__)
+            if all(support.only_moves(node) for node in nodes):
+                for node in nodes:
+                    self._reject(node, "it only moves data, which takes no code of its own", "")
+            else:
+                partitions.append(nodes)
+        return sorted(partitions, key=lambda nodes: order[nodes[0]])
+
+    def _objections(self, program: ExportedProgram, quiet: bool = False) -> dict[fx.Node, str]:
+        """The nodes that stay, each with its reason, which is reported."""
+        found: dict[fx.Node, str] = {}
+
+        def object_to(node: fx.Node, reason: str, remedy: str) -> None:
+            found[node] = reason
+            if not quiet:
+                self._reject(node, reason, remedy)
+
+        for node in program.graph.nodes:
+            name = operator_name(node)
+            if node.op != "call_function" or node.meta.get("delegation_tag") is not None:
+                continue
+            source = node.args[0] if support.is_selection(node) else None
+            if isinstance(source, fx.Node):
+                if source in found:
+                    found[node] = found[source]
+            elif name and self._kept(name):
+                object_to(node, "it is in `keep`", "take it out of `keep`")
+            elif (given_back := self._withdrawn.get(node.name)) is not None:
+                object_to(node, given_back.reason, given_back.remedy)
+            elif reason := support.objection(node):
+                object_to(node, reason, "")
+        return found
+
+    def _kept(self, name: str) -> bool:
+        return any(name == kept or name.startswith(kept + ".") for kept in self._keep)
+
+
+def _leave_constants_that_are_returned(program: ExportedProgram) -> None:
+    """A constant that goes into one delegate moves into it, unless others need it, too."""
+    for node in program.graph.nodes:
+        tag = node.meta.get("delegation_tag")
+        elsewhere = any(user.meta.get("delegation_tag") != tag for user in node.users)
+        if node.op == "placeholder" and tag is not None and elsewhere:
+            del node.meta["delegation_tag"]
+
+
+class _Supported(OperatorSupportBase):
+    def __init__(self, objections: Mapping[fx.Node, str]) -> None:
+        self._objections = objections
+
+    def is_node_supported(self, submodules: Mapping[str, Any], node: fx.Node) -> bool:
+        return (
+            node.op == "call_function"
+            and node not in self._objections
+            and node.meta.get("delegation_tag") is None
+        )
+
+
+def _refuse_a_second_backend_of_the_same_name(backend_id: str) -> None:
+    """ExecuTorch looks the class up by its name and takes the first one."""
+    for other in BackendDetails.__subclasses__():
+        if other.__name__ == backend_id and other.__module__ != preprocess.__name__:
+            raise RuntimeError(
+                f"two backends are called {backend_id}: {other.__module__} and "
+                f"{preprocess.__name__}; import only one of them"
+            )

@@ -1,0 +1,336 @@
+"""Varied programs, several outputs each: lowered, loaded from a file, equal to eager."""
+
+import copy
+
+import pytest
+import torch
+import torch.nn.functional as F
+from backend_common import Method, load, lower
+from torch import nn
+from torch.export import Dim
+
+PROGRAMS = {}
+
+
+class Program(nn.Module):
+    """A function of (self, *inputs) as a module; tensors become buffers, modules children."""
+
+    def __init__(self, function, parts):
+        super().__init__()
+        self.function = function
+        for name, part in parts.items():
+            if isinstance(part, torch.Tensor):
+                self.register_buffer(name, part)
+            else:
+                setattr(self, name, part)
+
+    def forward(self, *inputs):
+        return self.function(self, *inputs)
+
+
+def program(*inputs, dynamic_shapes=None, also=(), **parts):
+    def add(function):
+        def make():
+            torch.manual_seed(0)
+            built = {name: part() for name, part in parts.items()}
+            examples = tuple(each() for each in inputs)
+            return Program(function, built).eval(), examples
+
+        further = [lambda each=each: tuple(item() for item in each) for each in also]
+        PROGRAMS[function.__name__] = (make, dynamic_shapes, further)
+        return function
+
+    return add
+
+
+def rand(*shape, dtype=torch.float32):
+    return lambda: torch.randn(*shape).to(dtype)
+
+
+def ints(low, high, *shape, dtype=torch.int64):
+    return lambda: torch.randint(low, high, shape, dtype=dtype)
+
+
+ROWS = Dim("rows", min=2, max=32)
+
+
+@program(rand(3, 8), rand(3, 8))
+def pointwise(s, x, y):
+    positive = x.abs() + 0.5
+    return (
+        *(torch.relu(x) + y, x * torch.sigmoid(y), torch.tanh(x) - torch.exp(-positive)),
+        *(positive.log() / y.clamp(0.5, 2), torch.erf(x), F.gelu(x), F.silu(y), positive.rsqrt()),
+        *(torch.where(x > y, x, 2 * y), torch.atan2(x, y), positive.pow(y), torch.sin(x).cos()),
+        *(F.elu(x), F.hardswish(x), F.softplus(y), torch.fmod(x, positive), x.remainder(positive)),
+        *(torch.copysign(x, y), x.round(), x.floor() + y.ceil(), y.trunc(), torch.lerp(x, y, 0.3)),
+    )
+
+
+@program(lambda: torch.tensor([float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1.5, -2.5, 3e38]))
+def special_values(s, x):
+    return (
+        *(torch.relu(x), x.clamp(-1, 1), torch.maximum(x, x.flip(0)), x.sign(), x.isnan()),
+        *(x * 0, 1 / x, x.max(), x.argmax(), torch.nan_to_num(x), x.exp(), x.log1p(), x.sum()),
+        *(x == x, x.floor_divide(2.0), torch.signbit(x), x.sqrt(), x.pow(2), x.fmax(x.flip(0))),
+    )
+
+
+@program(ints(-9, 9, 4, 5), ints(1, 5, 4, 5), ints(-90, 90, 4, 5, dtype=torch.int8))
+def integers(s, a, b, c):
+    return (
+        *(a // b, a % b, torch.div(a, b, rounding_mode="trunc"), a / b, a << 2, a >> 1, a & b),
+        *(a | b, a ^ b, ~a, c * c, c + 100, a.sum(0), a.prod(1), c.sum(), a.clamp(-3, 3), a == 2.5),
+        *(a.float() / 3, a.to(torch.int16), b.bool(), a.abs(), torch.bitwise_not(c), a.max(1)[0]),
+    )
+
+
+@program(rand(2, 3, 40))
+def reductions(s, x):
+    return (
+        *(x.sum(), x.mean(-1), x.amax((0, 2)), x.argmin(1), x.var(2), x.std((1, 2), correction=0)),
+        *(x.prod(0), x.logsumexp(1), F.softmax(x, -1), F.log_softmax(x, 1), x.norm(dim=2)),
+        *((x > 0).any(1), (x > -9).all(), x.min(2)[1], x.aminmax(dim=0)[1], x.sum((0, 1))),
+        *(torch.linalg.vector_norm(x, 1, keepdim=True), x.count_nonzero(1), x.nansum(2)),
+    )
+
+
+@program(rand(2, 6, 4))
+def views(s, x):
+    y = x * 2
+    return (
+        *(y.transpose(0, 2), y[:, 1:5:2], y[..., -1], y.unsqueeze(1).expand(2, 3, 6, 4)),
+        *(y.permute(2, 0, 1)[1:], y.flatten(1), y.chunk(3, 1)[1], y.split([1, 2, 3], 1)[2]),
+        *(y.unbind(2)[3], y.diagonal(0, 1, 2), y.unfold(1, 3, 2), y.reshape(4, 12).t()),
+        *(y.select(1, 2).detach(), y.view(-1)[5], y.squeeze(), y[:0], y.movedim(0, 2), y, y),
+        *(y.as_strided((3, 2), (4, 1), 3), y.roll(1, -1), y.flip(0, 2), y.repeat(1, 2, 1)),
+    )
+
+
+@program(rand(4, 6), ints(0, 6, 4, 3), rand(4, 3), ints(0, 4, 5))
+def gathers(s, x, index, source, rows):
+    return (
+        *(x.gather(1, index), x[rows], x.index_select(0, rows), x.take_along_dim(index, 1)),
+        *(x[rows, 1], x[:, rows], x[rows[:, None], rows], F.one_hot(rows, 4), x.masked_fill(x > 0, 1)),
+        torch.tril(x), torch.triu(x, 1), F.embedding(rows, x), x.repeat_interleave(2, 0),
+    )
+
+
+@program(rand(4, 6), ints(0, 4, 3, 6), rand(3, 6), ints(0, 9, 4, 6), ints(0, 9, 3, 6))
+def scatters(s, x, index, source, x_int, source_int):
+    return (
+        *(x.scatter(0, index, source), x.scatter(0, index, 2.0), x.scatter_add(0, index, source)),
+        *(x.scatter_reduce(0, index, source, "amax"), x.scatter_reduce(0, index, source, "prod")),
+        x.scatter_reduce(0, index, source, "mean", include_self=False),
+        *(x_int.scatter_add(0, index, source_int), x_int.scatter_reduce(0, index, source_int, "amin")),
+        *(x.index_add(0, index[0, :3], source), x.index_copy(0, torch.tensor([2, 0, 1]), source)),
+        x.slice_scatter(source[:2], 0, 1, 3), x.select_scatter(source[0], 0, 1),
+    )
+
+
+@program(rand(4, 6), ints(0, 4, 3), rand(3, 6), ints(0, 9, 4, 6))
+def index_puts(s, x, rows, values, x_int):
+    y = x.clone()
+    y[rows] = 5.0
+    z = x.clone()
+    z[:, rows] = values[:, :3].t()[0]
+    return (
+        *(x.index_put((rows,), values, accumulate=True), y, z),
+        x_int.index_put((rows,), torch.ones(3, 6, dtype=torch.int64), accumulate=True),
+        x.index_put((rows, rows), torch.tensor(9.0)),
+    )
+
+
+@program(rand(3, 7), ints(0, 5, 3, 7))
+def sorting(s, x, n):
+    return (
+        *(x.sort(1), n.sort(0, descending=True, stable=True)[0], x.topk(3), x.topk(2, largest=False)),
+        *(x.kthvalue(2, 1), x.median(1), x.median(), x.argsort(1), x.mode(1)[0]),
+    )
+
+
+@program(rand(3, 7), ints(0, 5, 3, 7))
+def scans(s, x, n):
+    return (
+        *(x.cumsum(1), n.cumsum(0), x.cumprod(1), x.cummax(1), x.cummin(0), x.logcumsumexp(1)),
+        *((x > 0).cumsum(1), n.cumprod(1)),
+    )
+
+
+@program(rand(5, 16), a=lambda: nn.Linear(16, 32), b=lambda: nn.Linear(32, 8, bias=False))
+def mlp(s, x):
+    return s.b(F.gelu(s.a(x))), x @ x.t(), torch.addmm(x[:, :5], x, x.t(), beta=0.5, alpha=2)
+
+
+@program(rand(2, 3, 4), rand(2, 4, 5), rand(2, 3, 5))
+def batched_products(s, x, y, z):
+    return (
+        *(x @ y, torch.baddbmm(z, x, y), torch.einsum("bij,bjk->ik", x, y), x[0] @ y[1, :, 0]),
+        *(torch.bmm(y.transpose(1, 2), x.transpose(1, 2)), torch.outer(x[0, 0], y[0, 0])),
+        *(x.transpose(1, 2) @ z, F.bilinear(x[:, :, 0], x[:, :, 1], torch.ones(2, 3, 3))),
+    )
+
+
+@program(
+    rand(2, 3, 9, 9),
+    c=lambda: nn.Conv2d(3, 8, 3, padding=1),
+    g=lambda: nn.Conv2d(8, 8, 3, stride=2, groups=4, bias=False),
+    t=lambda: nn.ConvTranspose2d(8, 4, 3, stride=2),
+    n=lambda: nn.BatchNorm2d(8),
+)
+def convolutions(s, x):
+    y = F.relu(s.n(s.c(x)))
+    return (
+        *(y, s.g(y), s.t(s.g(y)), F.max_pool2d(y, 2), F.avg_pool2d(y, 3, 2, 1), y.mean((2, 3))),
+        *(F.adaptive_avg_pool2d(y, 4), F.interpolate(y, scale_factor=2), F.pad(x, (1, 2), "reflect")),
+        *(F.interpolate(y, (5, 7), mode="bilinear"), F.pixel_shuffle(y, 2), F.unfold(x, 3)),
+    )
+
+
+@program(
+    rand(2, 4, 20),
+    rand(1, 2, 5, 6, 7),
+    a=lambda: nn.Conv1d(4, 6, 3, dilation=2),
+    b=lambda: nn.Conv3d(2, 3, 2, padding=1),
+)
+def other_convolutions(s, x, y):
+    return s.a(x), s.b(y), F.max_pool1d(x, 3), F.avg_pool3d(y, 2), F.max_pool2d(x, 2, 1, dilation=2)
+
+
+@program(rand(2, 2, 5, 8), rand(2, 2, 7, 8), rand(2, 2, 7, 8), rand(5, 7))
+def attention(s, q, k, v, bias):
+    return (
+        F.scaled_dot_product_attention(q, k, v),
+        F.scaled_dot_product_attention(q, k, v, attn_mask=bias),
+        F.scaled_dot_product_attention(q, q, q, is_causal=True),
+        F.scaled_dot_product_attention(q, k, v, attn_mask=bias > 0, scale=0.3),
+    )
+
+
+@program(
+    rand(2, 6, 16),
+    block=lambda: nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, dropout=0.0),
+    norm=lambda: nn.LayerNorm(16),
+)
+def transformer(s, x):
+    return s.norm(s.block(x)), F.group_norm(x, 3), F.rms_norm(x, (16,))
+
+
+@program(rand(2, 5, 4), lstm=lambda: nn.LSTM(4, 6, batch_first=True), gru=lambda: nn.GRU(4, 3))
+def recurrent(s, x):
+    y, (h, c) = s.lstm(x)
+    return y, h, c, *s.gru(x)
+
+
+@program(ints(0, 10, 6), bag=lambda: nn.EmbeddingBag(10, 4), emb=lambda: nn.Embedding(10, 4))
+def embeddings(s, i):
+    return s.bag(i.view(2, 3)), s.emb(i)
+
+
+@program(rand(3, 8, dtype=torch.float16), rand(3, 8, dtype=torch.float16))
+def halves(s, x, y):
+    return x + y, x * y - x, F.softmax(x, 1), x.sum(0), x @ y.t(), F.gelu(x), x.float() + y, x > y
+
+
+@program(rand(3, 8, dtype=torch.bfloat16), a=lambda: nn.Linear(8, 4).bfloat16())
+def brain_floats(s, x):
+    return s.a(x), x * x + x, F.layer_norm(x, (8,)), x.cumsum(1), x.max(1), x.to(torch.float32).exp()
+
+
+@program(rand(3, 8, dtype=torch.float64))
+def doubles(s, x):
+    return x.exp() + 1e-9, x @ x.t(), x.sum(), F.softmax(x, 1), x.sort(1)[0], x.pow(3)
+
+
+@program(rand(3, 8), a=lambda: nn.Linear(8, 4), dynamic_shapes=(({0: ROWS},),), also=[(rand(9, 8),)])
+def dynamic_rows(s, x):
+    return s.a(x), x.sum(0), torch.cat([x, x]), x.reshape(x.shape[0] * 2, -1), x * x.shape[0], x[1:]
+
+
+@program(rand(4, 4))
+def control_flow(s, x):
+    chosen = torch.cond(x.sum() > 0, lambda x: x * 2 + s_one(x), lambda x: x - 3, (x,))
+    return chosen + 1, torch.cond(x.sum() > 1e9, lambda x: (x, -x), lambda x: (-x, x * 0.5), (x,))
+
+
+def s_one(x):
+    return torch.ones_like(x)
+
+
+@program(rand(3), n=lambda: torch.ones(3), also=[(rand(3),), (rand(3),)])
+def mutated(s, x):
+    s.n.add_(1)
+    y = x.clone()
+    y[1] = 7
+    y.mul_(2)
+    return s.n, y, s.n * x, s.n[:2]
+
+
+@program(lambda: torch.randn(1, 3, 6, 6).to(memory_format=torch.channels_last), c=lambda: nn.Conv2d(3, 4, 3))
+def channels_last(s, x):
+    return s.c(x), x + 1, x.contiguous(), s.c(x.contiguous()).to(memory_format=torch.channels_last)
+
+
+@program(rand(2, 0, 3), rand(3))
+def empty(s, x, y):
+    return x * 2, x.sum(1), torch.cat([x, x], 1), x + y, x.reshape(0, 6)
+
+
+@program(rand(), lambda: torch.tensor(3))
+def without_dimensions(s, x, n):
+    return x * 2, n + 1, x.exp() * n, x.unsqueeze(0), n.float(), torch.stack([x, x]), (n == 3)
+
+
+@program(rand(3, 8), rand(4, 8), rand(3, 8))
+def distances(s, x, y, z):
+    return (
+        *(torch.cdist(x, y), torch.cdist(x, y, p=1.0), F.cosine_similarity(x, z), F.mse_loss(x, z)),
+        *(F.pairwise_distance(x, z), torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0]))),
+        *(torch.searchsorted(torch.arange(5.0), x.abs()), F.cross_entropy(x, z.argmax(1))),
+    )
+
+
+def tolerance(dtype):
+    if dtype in (torch.float16, torch.bfloat16):
+        return 2e-2
+    return 1e-9 if dtype == torch.float64 else 1e-4
+
+
+def leaves(value):
+    return torch.utils._pytree.tree_leaves(value)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_equals_eager(name, tmp_path):
+    make, dynamic_shapes, also = PROGRAMS[name]
+    module, inputs = make()
+    eager = copy.deepcopy(module)
+    lowered = lower(module, inputs, backend="aoti-cpu", dynamic_shapes=dynamic_shapes)
+    for row in lowered.report:
+        if not row.delegated:
+            print(name, row.sentence())
+    lowered.save(tmp_path / "program.pte")
+    loaded = load(tmp_path / "program.pte")
+    for each in (inputs, *(further() for further in also)):
+        expected, found = leaves(eager(*each)), loaded.forward(*each)
+        assert len(found) == len(expected)
+        for index, (is_, wanted) in enumerate(zip(found, expected, strict=True)):
+            limit = tolerance(wanted.dtype)
+            assert is_.dtype == wanted.dtype and is_.shape == wanted.shape, f"output {index}"
+            torch.testing.assert_close(
+                *(is_, wanted), rtol=limit, atol=limit, equal_nan=True, msg=lambda m: f"{index}: {m}"
+            )
+
+
+def test_methods_share_constants(tmp_path):
+    layer = nn.Linear(64, 64)
+    methods = {
+        "one": Method(nn.Sequential(layer), (torch.randn(1, 64),)),
+        "many": Method(nn.Sequential(layer, nn.ReLU()), (torch.randn(5, 64),)),
+    }
+    lowered = lower(methods, backend="aoti-cpu")
+    weights = layer.weight.detach().numpy().tobytes()
+    assert lowered.buffer.count(weights) == 1
+    loaded = load(lowered.buffer)
+    for name, method in methods.items():
+        (found,) = loaded.method(name)(*method.inputs)
+        torch.testing.assert_close(found, method.module(*method.inputs), rtol=1e-4, atol=1e-4)

@@ -1,0 +1,93 @@
+"""Which nodes are offered to Inductor; every refusal says why.
+
+Short on purpose: Inductor takes nearly all of ATen, and which kernels it will call is known only
+when it has written its code, which the audit looks at.
+"""
+
+import operator as python_operator
+from collections.abc import Iterator
+
+import torch
+from backend_common.graph import attribute
+from backend_common.operators import operator_name
+from torch import fx
+
+DTYPES = frozenset(
+    {
+        *(torch.float64, torch.float32, torch.float16, torch.bfloat16),
+        *(torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool),
+    }
+)
+
+# Of torch and ExecuTorch; other namespaces hold operators of users, whose code is not here.
+_NAMESPACES = ("aten.", "prims.", "dim_order_ops.", "quantized_decomposed.", "higher_order.")
+
+_HIGHER_ORDER = frozenset({"cond", "while_loop"})
+
+# They compute nothing: elements of a tensor at other places, or as another tensor.
+_MOVES = frozenset(
+    {
+        *("alias", "alias_copy", "as_strided_copy", "clone", "detach", "detach_copy", "expand"),
+        *("expand_copy", "permute", "permute_copy", "reshape", "select", "select_copy", "slice"),
+        *("slice_copy", "split_copy", "split_with_sizes_copy", "squeeze", "squeeze_copy", "t"),
+        *("t_copy", "transpose", "transpose_copy", "unbind_copy", "unsqueeze", "unsqueeze_copy"),
+        *("view", "view_copy", "_clone_dim_order", "contiguous", "lift_fresh_copy"),
+    }
+)
+
+
+def is_selection(node: fx.Node) -> bool:
+    """Whether a node takes one of several results."""
+    return node.target is python_operator.getitem
+
+
+def body_of(node: fx.Node) -> fx.GraphModule | None:
+    """The body of a control-flow operator that a node stands for, else None."""
+    owner = node.graph.owning_module
+    if node.op != "get_attr" or owner is None:
+        return None
+    body = attribute(owner, str(node.target))
+    return body if isinstance(body, fx.GraphModule) else None
+
+
+def is_size(node: fx.Node) -> bool:
+    """Whether a node's value is a size, or computed of sizes."""
+    return isinstance(node.meta.get("val"), (torch.SymInt, torch.SymFloat, torch.SymBool, int))
+
+
+def only_moves(node: fx.Node) -> bool:
+    name = operator_name(node)
+    return not name or is_size(node) or (name.split(".")[1:2] or [name])[0] in _MOVES
+
+
+def objection(node: fx.Node) -> str:
+    """Why Inductor should not compile this node; "" where it should."""
+    name = operator_name(node)
+    if not name:
+        if node.target is torch.ops.higher_order.executorch_call_delegate:
+            return "it is another delegate's"
+        return ""  # arithmetic of sizes, and what takes a result from a delegate
+    if "." not in name and name not in _HIGHER_ORDER:
+        return f"the AOTI backend has no rule for {name}"
+    if "." in name and not name.startswith(_NAMESPACES):
+        return "it is no operator of torch, and no kernel for it is in the shim library"
+    for value in _values(node):
+        if value.dtype not in DTYPES:
+            short = str(value.dtype).removeprefix("torch.")
+            return f"the AOTI backend does not take {short}"
+        if value.layout != torch.strided:
+            return f"the AOTI backend does not take tensors with layout {value.layout}"
+    for body in map(body_of, node.all_input_nodes):
+        for inner in body.graph.nodes if body is not None else ():
+            if inner.op == "call_function" and (reason := objection(inner)):
+                return f"in its body, {operator_name(inner)}: {reason}"
+    return ""
+
+
+def _values(node: fx.Node) -> Iterator[torch.Tensor]:
+    """The tensors that a node reads and makes."""
+    for item in (*node.all_input_nodes, node):
+        value = item.meta.get("val")
+        for part in value if isinstance(value, (tuple, list)) else [value]:
+            if isinstance(part, torch.Tensor):
+                yield part
