@@ -1,5 +1,6 @@
 #include "executorch_backends/aoti/runtime/container.h"
 
+#include <exception>
 #include <utility>
 
 #include "executorch_backends/common/checked/checked.h"
@@ -111,8 +112,13 @@ Error Container::run(std::vector<OwnedTensor>* inputs, std::vector<OwnedTensor>*
   for (OwnedTensor& input : *inputs) raw_inputs_.push_back(input.release());
   raw_outputs_.assign(outputs_, nullptr);
   executorch_backends_aoti_clear_error();
-  const int32_t failed = api_.run(handle_, raw_inputs_.data(), raw_inputs_.size(),
-                                  raw_outputs_.data(), raw_outputs_.size(), stream, nullptr);
+  bool failed = true;
+  try {
+    failed = api_.run(handle_, raw_inputs_.data(), raw_inputs_.size(), raw_outputs_.data(),
+                      raw_outputs_.size(), stream, nullptr) != 0;
+  } catch (const std::exception& exception) {  // before its own handlers begin
+    executorch_backends_aoti_set_error(exception.what());
+  }
   // A program takes its inputs one by one and leaves null; those that an early failure has left
   // are still ours.
   for (size_t i = 0; i < inputs->size(); ++i) (*inputs)[i].reset(raw_inputs_[i]);
@@ -120,7 +126,7 @@ Error Container::run(std::vector<OwnedTensor>* inputs, std::vector<OwnedTensor>*
   outputs->clear();
   for (AtenTensorHandle& output : raw_outputs_) outputs->emplace_back(output);
   // It ignores what some shims return: those have left a text.
-  ETB_REQUIRE(failed == 0 && *executorch_backends_aoti_last_error() == '\0', Internal,
+  ETB_REQUIRE(!failed && *executorch_backends_aoti_last_error() == '\0', Internal,
               "AOTI: the run failed: %s", reason().c_str());
   return Error::Ok;
 }

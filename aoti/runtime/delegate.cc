@@ -14,6 +14,7 @@
 #include "executorch_backends/aoti/runtime/model.h"
 #include "executorch_backends/aoti/runtime/options.h"
 #include "executorch_backends/aoti/runtime/payload.h"
+#include "executorch_backends/aoti/runtime/program.h"
 #include "executorch_backends/aoti/runtime/random_state.h"
 #include "executorch_backends/aoti/shims/shims.h"
 #include "executorch_backends/common/runtime/error.h"
@@ -75,10 +76,11 @@ Error create(Device* device, const BackendInitContext& context, FreeableBuffer* 
   ETB_TRY(
       container->set_constants(weights ? weights->data() : nullptr, weights ? weights->size() : 0));
   weights.reset();  // copied
+  std::unique_ptr<Program> program(new Program{
+      device, RandomState(data, payload.code.digest, options.seed), std::move(payload.inputs),
+      std::move(payload.outputs), options.graphs, std::move(container), nullptr});
   std::unique_ptr<Model> model;
-  RandomState random(data, payload.code.digest, options.seed);
-  ETB_TRY(
-      Model::create(device, std::move(container), std::move(payload), std::move(random), &model));
+  ETB_TRY(Model::create(std::move(program), &model));
   processed->Free();
   *out = std::move(model);
   return Error::Ok;

@@ -57,6 +57,33 @@ Error memory_of(const char* kind, size_t index, const Tensor& tensor, Given* out
   return Error::Ok;
 }
 
+Given scalar(int64_t* integer) {
+  Given given;
+  given.data = integer;
+  given.bytes = given.layout.item_size = sizeof(*integer);
+  given.wanted = given.layout;
+  given.as_wanted = true;
+  return given;
+}
+
+Error assign(size_t index, const Tensor& to, const Tensor& from) {
+  ETB_REQUIRE(to.scalar_type() == from.scalar_type() &&
+                  executorch::runtime::resize_tensor(to, from.sizes()) == Error::Ok,
+              InvalidArgument, "AOTI: output %zu is to equal %s of shape %s, and is %s of shape %s",
+              index, toString(from.scalar_type()), text_of(from).c_str(),
+              toString(to.scalar_type()), text_of(to).c_str());
+  Given target, source;
+  ETB_TRY(memory_of("output", index, to, &target));
+  ETB_TRY(memory_of("the source of output", index, from, &source));
+  layout::CopyPlan plan;
+  std::string reason;
+  ETB_REQUIRE(
+      layout::plan_copy(target.layout, source.layout, &plan, &reason) &&
+          layout::execute(plan, target.data, target.bytes, source.data, source.bytes, &reason),
+      InvalidArgument, "AOTI: cannot copy output %zu: %s", index, reason.c_str());
+  return Error::Ok;
+}
+
 }  // namespace
 
 std::string text_of(const Tensor& tensor) {
@@ -67,7 +94,16 @@ std::string text_of(const Tensor& tensor) {
   return text + "]";
 }
 
-Error check_input(size_t index, const payload::Value& spec, const EValue& value, Given* out) {
+Error check_input(size_t index, const payload::Value& spec, const EValue& value, int64_t* integer,
+                  Given* out) {
+  if (value.isInt()) {
+    ETB_REQUIRE(spec.type == ScalarType::Long && spec.dims.empty(), InvalidArgument,
+                "AOTI: input %zu is an int, and the program takes %s of rank %zu", index,
+                toString(spec.type), spec.dims.size());
+    *integer = value.toInt();
+    *out = scalar(integer);
+    return Error::Ok;
+  }
   ETB_REQUIRE(value.isTensor(), InvalidArgument, "AOTI: input %zu is no tensor, and %s is wanted",
               index, spec.symbolic_integer ? "an int" : toString(spec.type));
   const Tensor& tensor = value.toTensor();
@@ -144,7 +180,14 @@ Error describe(size_t index, const OwnedTensor& tensor, Returned* out) {
 }
 
 Error shape_output(size_t index, const payload::Value& spec, const Returned& returned,
-                   const EValue& value, Given* out) {
+                   const EValue& value, int64_t* integer, Given* out) {
+  if (spec.symbolic_integer) {
+    ETB_REQUIRE(returned.type == ScalarType::Long && returned.layout.rank == 0, InvalidProgram,
+                "AOTI: output %zu came as %s of rank %zu, and an int was promised", index,
+                toString(returned.type), returned.layout.rank);
+    *out = scalar(integer);
+    return Error::Ok;
+  }
   ETB_REQUIRE(value.isTensor(), InvalidArgument, "AOTI: output %zu is not a tensor", index);
   const Tensor& tensor = value.toTensor();
   ETB_REQUIRE(returned.type == spec.type && returned.layout.rank == spec.dims.size(),
@@ -167,22 +210,14 @@ Error shape_output(size_t index, const payload::Value& spec, const Returned& ret
   return memory_of("output", index, tensor, out);
 }
 
-Error assign(size_t index, const Tensor& to, const Tensor& from) {
-  ETB_REQUIRE(to.scalar_type() == from.scalar_type() &&
-                  executorch::runtime::resize_tensor(to, from.sizes()) == Error::Ok,
-              InvalidArgument, "AOTI: output %zu is to equal %s of shape %s, and is %s of shape %s",
-              index, toString(from.scalar_type()), text_of(from).c_str(),
-              toString(to.scalar_type()), text_of(to).c_str());
-  Given target, source;
-  ETB_TRY(memory_of("output", index, to, &target));
-  ETB_TRY(memory_of("the source of output", index, from, &source));
-  layout::CopyPlan plan;
-  std::string reason;
-  ETB_REQUIRE(
-      layout::plan_copy(target.layout, source.layout, &plan, &reason) &&
-          layout::execute(plan, target.data, target.bytes, source.data, source.bytes, &reason),
-      InvalidArgument, "AOTI: cannot copy output %zu: %s", index, reason.c_str());
-  return Error::Ok;
+Error assign_output(size_t index, const payload::Value& spec, size_t inputs,
+                    executorch::runtime::Span<EValue*> values) {
+  const EValue& to = *values[inputs + index];
+  const EValue& from =
+      *values[spec.same_as_input ? *spec.same_as_input : inputs + *spec.same_as_output];
+  ETB_REQUIRE(to.isTensor() && from.isTensor(), InvalidArgument,
+              "AOTI: output %zu is to equal a value that is not a tensor", index);
+  return assign(index, to.toTensor(), from.toTensor());
 }
 
 }  // namespace executorch_backends::aoti

@@ -4,6 +4,7 @@
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/core/span.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,9 +29,10 @@ struct Given {
 };
 
 /// Checks dtype, rank, bounds and memory of input `index`; its layout may differ from the wanted
-/// one.
+/// one. An int is put into `*integer`, and is then a tensor of rank 0.
 executorch::runtime::Error check_input(size_t index, const payload::Value& spec,
-                                       const executorch::runtime::EValue& value, Given* out);
+                                       const executorch::runtime::EValue& value, int64_t* integer,
+                                       Given* out);
 
 /// A tensor of a program over borrowed memory.
 executorch::runtime::Error borrow(void* data, size_t bytes, const layout::Layout& layout,
@@ -47,13 +49,15 @@ struct Returned {
 executorch::runtime::Error describe(size_t index, const OwnedTensor& tensor, Returned* out);
 
 /// Checks dtype and rank of what came as output `index`, gives the caller's tensor its shape, and
-/// says how that tensor lies.
+/// says how that tensor lies. An int is to be written to `*integer`.
 executorch::runtime::Error shape_output(size_t index, const payload::Value& spec,
                                         const Returned& returned,
-                                        const executorch::runtime::EValue& value, Given* out);
+                                        const executorch::runtime::EValue& value, int64_t* integer,
+                                        Given* out);
 
-/// Copies `from` to `to`, which has its sizes and dtype and maybe another dim order.
-executorch::runtime::Error assign(size_t index, const executorch::aten::Tensor& to,
-                                  const executorch::aten::Tensor& from);
+/// Fills output `index`, which is not computed, from the value that `spec` says it equals.
+executorch::runtime::Error assign_output(
+    size_t index, const payload::Value& spec, size_t inputs,
+    executorch::runtime::Span<executorch::runtime::EValue*> values);
 
 }  // namespace executorch_backends::aoti
