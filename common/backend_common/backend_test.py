@@ -78,9 +78,11 @@ def test_a_broken_backend_is_refused_with_what_is_wrong(installed):
 
 def test_options():
     assert check_options("fancy", {"a": 1}, {"a": 0, "b": 2}) == {"a": 1, "b": 2}
-    with pytest.raises(LoweringError, match="no option 'c'; its options are: a, b"):
+    with pytest.raises(
+        LoweringError, match="no option 'c'; its options are: a, b, external_weights"
+    ):
         check_options("fancy", {"c": 1}, {"a": 0, "b": 2})
-    with pytest.raises(LoweringError, match="its options are: none"):
+    with pytest.raises(LoweringError, match="its options are: external_weights"):
         check_options("fancy", {"c": 1}, {})
     (row,) = option_error("fancy", "a", "a is 7", "use 8").rows
     assert (row.node, row.reason, row.remedy) == ("option a", "a is 7", "use 8")

@@ -442,12 +442,8 @@ DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
     aten.remainder.Scalar_Tensor: Decomposition(
         remainder, "aten::remainder.Scalar_Tensor_out", _of_integers
     ),
-    aten.fmod.Scalar: Decomposition(
-        remainder_of_division, "aten::fmod.Scalar_out", _of_integers
-    ),
-    aten.fmod.Tensor: Decomposition(
-        remainder_of_division, "aten::fmod.Tensor_out", _of_integers
-    ),
+    aten.fmod.Scalar: Decomposition(remainder_of_division, "aten::fmod.Scalar_out", _of_integers),
+    aten.fmod.Tensor: Decomposition(remainder_of_division, "aten::fmod.Tensor_out", _of_integers),
     aten.div.Tensor_mode: Decomposition(rounding_division, "aten::div.out_mode", _rounds_otherwise),
     aten.div.Scalar_mode: Decomposition(
         rounding_division, "aten::div.Scalar_mode_out", _rounds_otherwise

@@ -25,24 +25,25 @@ from backend_common import decompositions
 from backend_common.backend import Backend
 from backend_common.complex_numbers import write_complex_out
 from backend_common.diagnostics import Diagnostics, Rejection, source_line
+from backend_common.emission_causes import causes
 from backend_common.errors import LoweringError, WithdrawalError
 from backend_common.exported import prepare
 from backend_common.kernels import registered_kernels
 from backend_common.methods import Model, export_methods
 from backend_common.mutations import settle_mutations
 from backend_common.operators import operator_name
-from backend_common.options import option_error
+from backend_common.options import EXTERNAL_WEIGHTS, option_error
 from backend_common.report import Row
 from backend_common.shared_state import share_state
 from backend_common.sizes import settle_sizes
 from backend_common.stages import stage
 from backend_common.trace_once import trace_once
+from backend_common.typed_numbers import typed_numbers
 
 # A page: a delegate's data can then be used, and given back, in place.
 SEGMENT_ALIGNMENT = 4096
 
 PORTABLE = "portable"
-EXTERNAL_WEIGHTS = "external_weights"
 _EXTERNAL_FILE = "_default_external_constant"  # ExecuTorch's name of it
 
 Progress = Callable[[str], None]
@@ -241,7 +242,7 @@ def _to_edge(
         trace_once(program, partitioners[name])
     # Kernels are checked by name after emission, against those that are really there.
     config = chosen.edge_compile_config(options) or EdgeCompileConfig(_check_ir_validity=False)
-    with stage(f"lowering to {chosen.name}"), torch.no_grad():
+    with stage(f"lowering to {chosen.name}"), torch.no_grad(), typed_numbers():
         edge = to_edge_transform_and_lower(
             dict(programs), partitioner=partitioners, compile_config=config
         )
@@ -293,7 +294,17 @@ def _to_executorch(
     if external_weights:
         _move_outside(edge)
     with stage("emitting the program"):
-        return edge.to_executorch(config)
+        try:
+            return edge.to_executorch(config)
+        except Exception as error:
+            rows = [
+                row for name in edge.methods for row in causes(name, edge.exported_program(name))
+            ]
+            if not rows:
+                raise
+            operators = len({row.operator for row in rows})
+            noun = "operator has" if operators == 1 else "operators have"
+            raise LoweringError(f"{operators} {noun} no place in a program:", rows) from error
 
 
 def _move_outside(edge: EdgeProgramManager) -> None:

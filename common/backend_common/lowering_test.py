@@ -329,7 +329,9 @@ def test_a_failure_in_emission_is_told(monkeypatch):
 def test_unknown_backend_and_options():
     with pytest.raises(LoweringError, match=r"there are: .*portable"):
         lower(Call(torch.sin), (X,), backend="no-such-backend")
-    assert "its options are: none" in str(refusal(torch.sin, X, options={"device": "CPU"}))
+    assert "its options are: external_weights" in str(
+        refusal(torch.sin, X, options={"device": "CPU"})
+    )
     assert "True or False" in str(refusal(torch.sin, X, options={"external_weights": "yes"}))
 
 
@@ -524,3 +526,42 @@ def test_a_name_in_keep_that_is_no_operator_is_warned_of():
 def test_keep_is_a_list():
     with pytest.raises(TypeError, match=r"\['aten.relu'\]"):
         lower(torch.nn.ReLU(), (torch.ones(2),), backend="portable", keep="aten.relu")
+
+
+class Calls(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+def loop(x):
+    def body(i, x):
+        return i + 1, x * 2
+
+    return torch._higher_order_ops.while_loop(lambda i, x: i < 3, body, (torch.tensor(0), x))
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "operator", "remedy"),
+    [
+        (torch.linalg.inv, (torch.eye(3),), "aten.linalg_inv_ex.default", "outside"),
+        (torch.bincount, (torch.tensor([1, 2, 3]),), "aten.bincount.default", "torch._check"),
+        (
+            lambda x, counts: x.repeat_interleave(counts),
+            (torch.ones(3), torch.tensor([1, 2, 3])),
+            "aten.repeat_interleave.Tensor",
+            "torch._check",
+        ),
+        (loop, (torch.ones(3),), "while_loop", "one after the other"),
+    ],
+)
+def test_what_no_program_can_say_is_named_with_a_remedy(function, inputs, operator, remedy):
+    with pytest.raises(LoweringError, match="no place in a program") as caught:
+        lower(Calls(function), inputs, backend="portable")
+    (row,) = caught.value.rows
+    assert row.operator == operator
+    assert row.source.startswith("lowering_test.py:")
+    assert remedy in row.remedy

@@ -20,7 +20,8 @@ _OPERATOR = re.compile(
 # Where torch's and ExecuTorch's texts turn from what is wrong to how they found out.
 _HOW = re.compile(
     r"\s*(?:While executing %|Original traceback:|Here is the node in the graph module:"
-    r"|Caused by: \(|Suggested fixes:|The error above occurred|For more information, run with TORCH_LOGS|The following call raised)"
+    r"|Caused by: \(|Suggested fixes:|The error above occurred"
+    r"|For more information, run with TORCH_LOGS|The following call raised)"
 )
 
 # What comes between torch's first words and what it found out about a size.

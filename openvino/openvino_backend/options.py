@@ -54,6 +54,8 @@ class Options:
         ]
 
 
+_MOST = 2**31 - 1
+
 _DEFAULTS = asdict(Options())
 
 _Check = Callable[[Any], bool]
@@ -64,7 +66,7 @@ def _one_of(names: tuple[str, ...]) -> _Check:
 
 
 def _count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 2**31
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST
 
 
 _CHECKS: dict[str, tuple[_Check, str]] = {
@@ -75,8 +77,8 @@ _CHECKS: dict[str, tuple[_Check, str]] = {
     "nan": (_one_of(_NAN), "exact or fast"),
     "precompile": (lambda value: isinstance(value, bool), "True or False"),
     "performance_hint": (_one_of(_HINTS), "latency, throughput or cumulative_throughput"),
-    "threads": (_count, "a number from 1 on"),
-    "streams": (_count, "a number from 1 on"),
+    "threads": (_count, f"a number from 1 to {_MOST}"),
+    "streams": (_count, f"a number from 1 to {_MOST}"),
     "cache_dir": (
         lambda value: isinstance(value, str) and 0 < len(value.encode()) <= _MOST_CHARACTERS,
         f"a folder's name of 1 to {_MOST_CHARACTERS} bytes",

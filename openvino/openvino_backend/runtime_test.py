@@ -208,7 +208,7 @@ def test_what_is_compiled_at_load_is_kept_in_a_folder(two_layers, tmp_path):
     ("option", "accepted"),
     [
         ({"compile": "maybe"}, "auto .* always .* never"),
-        ({"threads": 0}, "1 or more"),
+        ({"threads": 0}, "from 1 to 2147483647"),
         ({"performance_hint": "speed"}, "latency, throughput"),
         ({"give_back": "yes"}, "true or false"),
         ({"colour": "red"}, "cache_dir, compile, device"),

@@ -51,7 +51,8 @@ Error read_count(const Given& given, int* out) {
   const char* end = given.value.data() + given.value.size();
   int number = 0;
   const auto [stop, problem] = std::from_chars(given.value.data(), end, number);
-  if (problem != std::errc() || stop != end || number < 1) return given.refuse("1 or more");
+  if (problem != std::errc() || stop != end || number < 1)
+    return given.refuse("a number from 1 to 2147483647");
   *out = number;
   return Error::Ok;
 }

@@ -413,3 +413,21 @@ CASES["products_that_are_one_number"] = case(
     ),
     randoms((6,), (6,)),
 )
+# A number is no float32 that a tensor without dimensions gives way to.
+CASES["numbers_and_tensors_without_dimensions"] = case(
+    lambda m, h, i, d: (F.softshrink(h), h * 0.1 - 1.5, i * 3 + 1, (d + 0.1) * 1e9 - d * 1e9),
+    values(
+        torch.tensor(0.75).half(), torch.tensor(4, dtype=torch.int32), torch.tensor(1.0).double()
+    ),
+)
+CASES["powers_of_two_and_signs"] = case(
+    lambda m, x, y: (
+        torch.exp2(x),
+        torch.copysign(x, y),
+        torch.hypot(x, y),
+        torch.signbit(x),
+        x.cummax(0).values,
+        x.nanmedian(),
+    ),
+    values(EDGES, (1.0, -1.0, 0.0, -0.0, INF, 3.0, -INF, 2.0)),
+)

@@ -1,0 +1,56 @@
+"""Numbers among operands become tensors of the dtype that eager gives them."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from executorch.exir.pass_base import ExportPass, map_args
+from executorch.exir.passes import ScalarToTensorPass
+from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND, elementwise_dtypes
+from torch.utils._python_dispatch import _disable_current_modes
+
+
+@contextlib.contextmanager
+def typed_numbers() -> Iterator[None]:
+    """While lowering to the Edge dialect:
+
+    Given:  y = aten.mul.Tensor(x, 0.1)    of an x: float16[], or float64
+    Result: y = aten.mul.Tensor(x, 0.1 as a tensor of x's dtype)
+
+    ExecuTorch's pass makes it float32, which a tensor without dimensions is promoted to, and
+    in which a float64 loses its digits.
+    """
+    original = ScalarToTensorPass.call_operator
+
+    def call_operator(self: Any, op: Any, args: Any, kwargs: Any, meta: Any) -> Any:
+        tensors: list[torch.Tensor] = []
+
+        def collect(value: Any, argument: Any) -> Any:
+            if isinstance(argument.type, torch.TensorType) and getattr(value, "is_tensor", bool)():
+                tensors.append(value.to_tensor())
+            return value
+
+        def typed(value: Any, argument: Any) -> Any:
+            if not isinstance(value, (bool, int, float)):
+                return value
+            if not isinstance(argument.type, torch.TensorType):
+                return value
+            default = ELEMENTWISE_TYPE_PROMOTION_KIND.DEFAULT
+            dtype = elementwise_dtypes(*tensors, value, type_promotion_kind=default)[1]
+            self._modified = True
+            with _disable_current_modes():
+                return torch.tensor(value, dtype=dtype)
+
+        if torch.Tag.pointwise in getattr(op, "tags", ()):
+            map_args(op, collect, args, kwargs)
+            if tensors:
+                args, kwargs = map_args(op, typed, args, kwargs)
+                return ExportPass.call_operator(self, op, args, kwargs, meta)
+        return original(self, op, args, kwargs, meta)
+
+    ScalarToTensorPass.call_operator = call_operator
+    try:
+        yield
+    finally:
+        ScalarToTensorPass.call_operator = original

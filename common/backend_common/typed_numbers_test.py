@@ -1,0 +1,36 @@
+"""What numbers do to dtypes and digits is what they do in eager."""
+
+import torch
+import torch.nn.functional as F
+
+from backend_common import load, lower
+
+FUNCTIONS = {
+    "mul": lambda x: x * 0.5,
+    "add": lambda x: x + 0.1,
+    "sub": lambda x: 0.1 - x,
+    "div": lambda x: x / 3,
+    "integer": lambda x: x * 3 + 1,
+    "compare": lambda x: (x > 0.1, x == 1),
+    "softshrink": lambda x: F.softshrink(x) if x.is_floating_point() else x,
+    "hardshrink": lambda x: F.hardshrink(x) if x.is_floating_point() else x,
+}
+DTYPES = (torch.half, torch.bfloat16, torch.float, torch.double, torch.int32, torch.uint8)
+INPUTS = tuple(
+    torch.tensor(value, dtype=dtype) for dtype in DTYPES for value in (1.75, [1.25, 3.0])
+)
+
+
+class Each(torch.nn.Module):
+    def forward(self, *inputs):
+        return [[function(x) for x in inputs] for function in FUNCTIONS.values()]
+
+
+def test_result_equals_eager():
+    outputs = load(lower(Each(), INPUTS, backend="portable").buffer).forward(*INPUTS)
+    expected = torch.utils._pytree.tree_leaves(Each()(*INPUTS))
+    for output, wanted in zip(outputs, expected, strict=True):
+        assert (output.dtype, output.shape) == (wanted.dtype, wanted.shape)
+        # A double of float32's digits would be further off.
+        bound = 1e-15 if wanted.dtype == torch.double else None
+        torch.testing.assert_close(output, wanted, rtol=bound, atol=bound)
