@@ -32,7 +32,8 @@ from backend_common.kernels import registered_kernels
 from backend_common.methods import Model, export_methods
 from backend_common.mutations import settle_mutations
 from backend_common.operators import operator_name
-from backend_common.options import EXTERNAL_WEIGHTS, option_error
+from backend_common.options import EXTERNAL_WEIGHTS as EXTERNAL_WEIGHTS
+from backend_common.options import option_error
 from backend_common.report import Row
 from backend_common.shared_state import share_state
 from backend_common.sizes import settle_sizes
