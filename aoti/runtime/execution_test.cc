@@ -3,6 +3,7 @@
 #include <set>
 
 #include "executorch_backends/aoti/runtime/testing/fake_fixture.h"
+#include "executorch_backends/aoti/runtime/testing/views.h"
 
 namespace executorch_backends::aoti::testing {
 namespace {
@@ -83,29 +84,6 @@ TEST_F(FakeModels, AnIntIsAnInput) {
   EXPECT_EQ(result.toInt(), -7);
   EXPECT_EQ(scalar.data()[0], 9);
 }
-
-struct View {
-  const char* script;
-  std::vector<int32_t> sizes;
-  std::vector<float> expected;
-};
-
-// Elements of the buffer: 2 · (1, 2, 3, 4, 5, 6, 1, …).
-const View kViews[] = {
-    {"output buffer 2,3 3,1 0", {2, 3}, {2, 4, 6, 8, 10, 12}},
-    {"output buffer 3,2 1,3 0", {3, 2}, {2, 8, 4, 10, 6, 12}},  // transposed
-    {"output buffer 2,2 3,1 1", {2, 2}, {4, 6, 10, 12}},        // a slice, with an offset
-    {"output buffer 2,2 4,2 1", {2, 2}, {4, 8, 12, 4}},         // with a step
-    {"output buffer 2,3 0,1 0", {2, 3}, {2, 4, 6, 2, 4, 6}},    // expanded
-    {"output buffer 2,2 0,0 3", {2, 2}, {8, 8, 8, 8}},          // one element
-    {"output buffer - - 0", {}, {2}},                           // 0-d
-    {"output buffer - - 4", {}, {10}},                          // 0-d inside
-    {"output buffer 0,3 3,1 0", {0, 3}, {}},                    // empty
-    {"output buffer 2,0 7,9 0", {2, 0}, {}},                    // empty, of odd strides
-    {"output buffer 1,2,2,2 8,1,4,2 0", {1, 2, 2, 2}, {2, 6, 10, 2, 4, 8, 12, 4}},  // channels last
-    {"output buffer 1,3 99,1 0", {1, 3}, {2, 4, 6}},  // a stride that nobody takes
-    {"output buffer 2,2,2 1,1,1 0", {2, 2, 2}, {2, 4, 4, 6, 4, 6, 6, 8}},  // overlapping windows
-};
 
 TEST_F(FakeModels, EveryViewIsALegalOutput) {
   for (const View& view : kViews) {

@@ -11,14 +11,22 @@ namespace executorch_backends::aoti {
 
 using executorch::runtime::Error;
 
-std::shared_ptr<GraphReplay::Entry> GraphReplay::entry_of(const Signature& signature) {
-  const auto known = std::find_if(entries_.begin(), entries_.end(),
-                                  [&](const auto& entry) { return entry->signature == signature; });
+void GraphReplay::forget() {
+  for (Entry& entry : entries_) {
+    entry.graph.reset();
+    entry.outcome.reset();
+  }
+}
+
+GraphReplay::Entry& GraphReplay::entry_of(const Signature& signature) {
+  const auto known = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.signature == signature;
+  });
   if (known != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, known);
   } else {
-    entries_.push_front(std::make_shared<Entry>());
-    entries_.front()->signature = signature;
+    entries_.emplace_front();
+    entries_.front().signature = signature;
     if (entries_.size() > kMostSignatures) entries_.pop_back();
   }
   return entries_.front();
@@ -51,20 +59,20 @@ bool GraphReplay::capture(const Body& body, Entry* entry) {
 Error GraphReplay::run(const Signature& signature, const Body& body,
                        std::shared_ptr<const Outcome>* out) {
   if (!allowed_) return body(out);
-  const std::shared_ptr<Entry> entry = entry_of(signature);
-  if (!entry->refused && (entry->graph != nullptr || entry->runs >= kWarmUps)) {
-    if ((entry->graph != nullptr || capture(body, entry.get())) &&
-        entry->graph->launch() == Error::Ok) {
-      *out = entry->outcome;
+  Entry& entry = entry_of(signature);
+  if (!entry.refused && (entry.graph != nullptr || entry.runs >= kWarmUps)) {
+    if ((entry.graph != nullptr || capture(body, &entry)) &&
+        entry.graph->launch() == Error::Ok) {
+      *out = entry.outcome;
       return Error::Ok;
     }
-    entry->refused = true;
-    entry->graph.reset();
-    entry->outcome.reset();
+    entry.refused = true;
+    entry.graph.reset();
+    entry.outcome.reset();
   }
   ETB_TRY(body(out));
-  ++entry->runs;
-  if ((*out)->random) entry->refused = true;  // a graph would draw the same numbers again
+  ++entry.runs;
+  if ((*out)->random) entry.refused = true;  // a graph would draw the same numbers again
   return Error::Ok;
 }
 

@@ -29,6 +29,7 @@ struct Outcome {
 ///
 ///   cold      the work is enqueued as it is; after `kWarmUps` runs that went well
 ///   captured  the work is enqueued once more, recorded, and launched, in this and later runs
+///             until it is forgotten
 ///   refused   recording or launching has failed, or the numbers are random ones: as in cold,
 ///             for good
 ///
@@ -54,9 +55,9 @@ class GraphReplay {
   /// Whether work is being recorded: then nothing can be waited for.
   bool capturing() const { return capturing_; }
 
-  /// Drops all recorded work: memory that it has the addresses of is about to go. The stream is
-  /// done with it, and nothing is being recorded.
-  void forget() { entries_.clear(); }
+  /// Drops all recorded work, since memory that it has the addresses of is about to go; the next
+  /// runs record it anew. The stream is done with it, and nothing is being recorded.
+  void forget();
 
  private:
   struct Entry {
@@ -68,14 +69,14 @@ class GraphReplay {
     std::unique_ptr<Graph> graph;
   };
 
-  std::shared_ptr<Entry> entry_of(const Signature& signature);
+  Entry& entry_of(const Signature& signature);
   /// Whether `entry` has a graph now, which nothing has launched yet.
   bool capture(const Body& body, Entry* entry);
 
   Stream* stream_;
   bool allowed_;
   bool capturing_ = false;
-  std::list<std::shared_ptr<Entry>> entries_;  // the most recently used first
+  std::list<Entry> entries_;  // the most recently used first
 };
 
 }  // namespace executorch_backends::aoti
