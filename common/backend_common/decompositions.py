@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, cast
 import torch
 import torch.nn.functional as F
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.tracer import _default_decomposition_table
 from torch import fx
 from torch._guards import detect_fake_mode
 from torch.export import ExportedProgram
@@ -180,6 +181,43 @@ def total(
         for d in reduced:
             sums = sums.unsqueeze(d)
     return sums
+
+
+def _counts(x: torch.Tensor, dim: list[int] | None) -> int | None:
+    """How many values are reduced to one; None when that is not known."""
+    sizes = [x.shape[d] for d in dim] if dim else list(x.shape)
+    return functools.reduce(mul, sizes, 1) if all(isinstance(s, int) for s in sizes) else None
+
+
+def _divides_by_nothing(node: fx.Node) -> bool:
+    x, *dim = node.args
+    correction = node.kwargs.get("correction", 1)
+    count = _counts(cast(fx.Node, x).meta["val"], cast(Any, dim[0] if dim else None))
+    return count is not None and isinstance(correction, (int, float)) and count <= correction
+
+
+def variance(
+    x: torch.Tensor, dim: list[int] | None = None, *, correction: Any = 1, keepdim: bool = False
+) -> Any:
+    """Given:  var(x) of no more values than the correction, for which the kernel says NaN
+    Result: the sum of squares divided by 0: infinite unless all values are equal
+    """
+    count = _counts(x, dim)
+    if correction is None or count is None or count > correction:
+        return NotImplemented
+    squares = (x - torch.mean(x, dim, True)) ** 2
+    return torch.sum(squares, dim, keepdim) / 0.0
+
+
+def variance_and_mean(
+    x: torch.Tensor, dim: list[int] | None = None, *, correction: Any = 1, keepdim: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Given:  var_mean(x), whose kernel has the mean of what it cannot divide wrong
+    Result: (var(x), mean(x))
+    """
+    correction = 1 if correction is None else correction
+    spread = torch.var(x, dim, correction=correction, keepdim=keepdim)
+    return spread, torch.mean(x, dim, keepdim)
 
 
 def power_of_tensors(x: Any, exponent: Any) -> Any:
@@ -465,6 +503,18 @@ DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
     aten.sum.dim_IntList: Decomposition(
         total, "aten::sum.IntList_out", _adds_up_in_fewer_bits, (aten.sum.default,)
     ),
+    aten.var.correction: Decomposition(
+        variance,
+        "aten::var.correction_out",
+        _divides_by_nothing,
+        (aten.var.default, aten.var.dim, aten.std.default, aten.std.dim, aten.std.correction),
+    ),
+    aten.var_mean.correction: Decomposition(
+        variance_and_mean,
+        "aten::var_mean.correction_out",
+        lambda node: True,
+        (aten.var_mean.default, aten.var_mean.dim),
+    ),
     aten.trunc.default: Decomposition(whole, "aten::trunc.out", _of_integers),
     aten.floor.default: Decomposition(whole, "aten::floor.out", _of_integers),
     aten.ceil.default: Decomposition(whole, "aten::ceil.out", _of_integers),
@@ -604,10 +654,11 @@ def _forget_pending_sizes(program: ExportedProgram) -> None:
 
 def decompose(program: ExportedProgram, operators: Collection[Operator]) -> ExportedProgram:
     """A program in which these operators are written with others; `program` stays as it is."""
-    defaults = torch.export.default_decompositions()
+    # ExecuTorch's own, which take more apart; and those of composites.
+    defaults = {**torch.export.default_decompositions(), **_default_decomposition_table()}
     there = {n.target for m in graph_modules(program.graph_module) for n in m.graph.nodes}
     # An operator that is not there yet comes out of a composite.
-    table: dict[Any, Callable[..., Any]] = {} if there.issuperset(operators) else dict(defaults)
+    table: dict[Any, Callable[..., Any]] = {} if there.issuperset(operators) else defaults.copy()
     for operator in operators:
         decomposition = DECOMPOSITIONS.get(operator)
         function = decomposition.function if decomposition is not None else _nothing

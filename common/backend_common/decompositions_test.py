@@ -74,6 +74,15 @@ CASES = {
     "erfc": (torch.special.erfc, FLOATS),
     "log_softmax_of_doubles": (lambda x: x.reshape(3, 3).double().log_softmax(1), INTS),
     "sum_of_large_integers": (lambda x: (x.sum(0), x.reshape(3, 3).sum((0, 1), True)), INTS),
+    "norm_of_doubles": (lambda x: torch.linalg.vector_norm(x.double() / 3, 1, 0), INTS),
+    "variance_of_too_few": (
+        lambda x: (x.var(1, correction=2), x.std(correction=4), x[:, :1].var(1)),
+        torch.tensor([[1.0, 2.0], [2.0, 2.0]]),
+    ),
+    "variance_and_mean": (
+        lambda x: (torch.var_mean(x, 1), torch.std_mean(x[:, :1].half(), 1)),
+        torch.tensor([[1.0, 8.0], [2.0, 5.0]]),
+    ),
     "sum_of_doubles": (lambda x: (x.double() / 3).sum(), INTS),
     "cumsum_without_dimensions": (lambda x: x[0].cumsum(0), INTS),
     "square_of_integers": (torch.square, torch.tensor([2**30 + 1, -(2**31) - 1])),

@@ -1,5 +1,6 @@
 """What is done to a program that torch.export has made, whatever backend it goes to."""
 
+from operator import getitem
 from typing import Any
 
 import torch
@@ -35,7 +36,7 @@ class LetViewsCopy(Pass):
 class MakeEmptyResults(Pass):
     """
     Given:  y = aten.amax(x, [0])    of an x of shape (3, 0), on which the kernel aborts
-    Result: y = aten.full([0], 0)
+    Result: y = aten.full([0], 0); and so for each of several results
     """
 
     def match(self, node: fx.Node) -> Any:
@@ -43,14 +44,18 @@ class MakeEmptyResults(Pass):
         if node.op != "call_function" or not isinstance(value, torch.Tensor):
             return None
         schema = getattr(node.target, "_schema", None)
+        changes = schema is None or schema.is_mutable
         static = all(isinstance(size, int) for size in value.shape)
-        if schema is None or schema.is_mutable or not static or value.numel():
+        if (changes and node.target is not getitem) or not static or value.numel():
             return None
         return None if node.target is aten.full.default else value
 
     def rewrite(self, node: fx.Node, found: Any) -> None:
+        several = node.args[0] if node.target is getitem else None
         node.target = aten.full.default
         node.args, node.kwargs = (list(found.shape), 0), {"dtype": found.dtype}
+        if isinstance(several, fx.Node) and not several.users:
+            node.graph.erase_node(several)
 
 
 class KeepWritesApart(Pass):

@@ -97,9 +97,20 @@ def _export(name: str, method: Method | ExportedProgram, strict: bool) -> Export
 
 
 def _packed(example: torch.Tensor) -> torch.Tensor:
-    """The example with memory of its own for each element: ExecuTorch knows no stride of 0."""
-    expanded = any(
-        stride == 0 and size > 1
-        for stride, size in zip(example.stride(), example.shape, strict=True)
-    )
-    return example.contiguous() if expanded else example
+    """The example with memory of its own, whose strides say no more than ExecuTorch can.
+
+    ExecuTorch knows no stride of 0, and finds another dim order in odd strides of sizes of 1;
+    torch.export takes views of one tensor for something that the program knows of.
+    """
+    strides = [
+        stride for size, stride in zip(example.shape, example.stride(), strict=True) if size > 1
+    ]
+    if 0 in strides:
+        return example.contiguous()
+    if example.is_contiguous() and example.stride() != _default_strides(example):
+        return example.clone(memory_format=torch.contiguous_format)
+    return example if example._base is None else example.clone()
+
+
+def _default_strides(example: torch.Tensor) -> tuple[int, ...]:
+    return torch.empty(example.shape, device="meta").stride()

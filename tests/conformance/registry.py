@@ -171,7 +171,7 @@ op(
 )
 op("cumulative comparison", lambda x, y: torch.isclose(x, y), binary, (*FLOATS[:1], torch.int64))
 op("glu", F.glu, tensors(((4, 6), 0), ((2, 6), -1), ((2, 4, 4, 3), 1)), INEXACT)
-op("polygon", lambda x, y: (x * y + x) * 0.5 - y, binary, INEXACT)
+op("middle", lambda x, y: x * 0.5 + y * 0.5 - y, binary, INEXACT)
 
 # --- reductions -----------------------------------------------------------------------------------
 

@@ -50,13 +50,23 @@ def _truncated(build: Builder, x: Any) -> fx.Node:
 
 
 def _division(build: Builder, node: fx.Node) -> fx.Node | None:
-    """The frontend rounds by way of an integer, and integers down as it rounds towards 0."""
+    """The frontend rounds by way of an integer, and integers down as it rounds towards 0; and the
+    CPU device divides halves by a constant as it multiplies with its rounded reciprocal."""
     x, divisor = node.args
-    if _value(node).dtype.is_floating_point:
+    dtype = _value(node).dtype
+    if dtype in (torch.float16, torch.bfloat16):
+        x, divisor = (
+            build.call(aten._to_copy.default, operand, dtype=torch.float32)
+            if isinstance(operand, fx.Node)
+            else operand
+            for operand in (x, divisor)
+        )
+        whole = _truncated(build, build.call(aten.div.Tensor, x, divisor))
+        return build.call(aten._to_copy.default, whole, dtype=dtype)
+    if dtype.is_floating_point:
         return _truncated(build, build.call(aten.div.Tensor, x, divisor))
     if node.kwargs["rounding_mode"] == "trunc":
         return None
-    dtype = _value(node).dtype
     if dtype != torch.int64:  # what is divided, less the remainder, may be out of its range
         x = build.call(aten._to_copy.default, x, dtype=torch.int32)
     if isinstance(divisor, fx.Node):
