@@ -22,8 +22,8 @@ State& state() {
 }
 
 std::vector<std::string> candidates(const std::string& preferred, const std::string& path) {
+  if (!preferred.empty()) return {preferred};  // whoever names one wants no other
   std::vector<std::string> names;
-  if (!preferred.empty()) names.push_back(preferred);
   if (!path.empty()) names.push_back(path);
   const char* environment = std::getenv("OPENVINO_LIB_PATH");
   if (environment != nullptr && *environment != '\0') names.emplace_back(environment);

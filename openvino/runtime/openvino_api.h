@@ -80,8 +80,9 @@ struct OpenvinoApi {
 /// that the dynamic linker knows. Has no effect on a library that is loaded already.
 void set_library_path(const std::string& path);
 
-/// The library, loaded by the first call that can load it; null with a reason otherwise. A
-/// failure is not remembered: the next call looks again. Safe from several threads.
+/// The library, loaded by the first call that can load it; null with a reason otherwise. Where a
+/// path is preferred, no other is tried. A failure is not remembered: the next call looks again.
+/// Safe from several threads.
 std::shared_ptr<const OpenvinoApi> load_openvino(const std::string& preferred_path,
                                                  std::string* error);
 
