@@ -19,9 +19,8 @@ void GraphReplay::forget() {
 }
 
 GraphReplay::Entry& GraphReplay::entry_of(const Signature& signature) {
-  const auto known = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.signature == signature;
-  });
+  const auto known = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& entry) { return entry.signature == signature; });
   if (known != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, known);
   } else {
@@ -61,8 +60,7 @@ Error GraphReplay::run(const Signature& signature, const Body& body,
   if (!allowed_) return body(out);
   Entry& entry = entry_of(signature);
   if (!entry.refused && (entry.graph != nullptr || entry.runs >= kWarmUps)) {
-    if ((entry.graph != nullptr || capture(body, &entry)) &&
-        entry.graph->launch() == Error::Ok) {
+    if ((entry.graph != nullptr || capture(body, &entry)) && entry.graph->launch() == Error::Ok) {
       *out = entry.outcome;
       return Error::Ok;
     }

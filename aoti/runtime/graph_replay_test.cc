@@ -107,11 +107,10 @@ TEST_F(GraphReplays, EveryViewIsALegalOutput) {
 TEST_F(GraphReplays, SeveralOutputsOfOneBufferAndOfAnInput) {
   IoValue copied = kMatrix;
   copied.flags = kSameAsInput;
-  const auto handle =
-      load(program("inputs 1\noutput buffer 3,2 1,3 0\noutput same 2 3 2\noutput same 2,3 3,1 0\n"
-                   "output input 0 3,2 1,3 0\noutput input 0 2,3 3,1 0\noutput none\n",
-                   {kMatrix},
-                   {matrix_of(3, 2), {6, {{2, 2}}}, kMatrix, matrix_of(3, 2), kMatrix, copied}));
+  const auto handle = load(program(
+      "inputs 1\noutput buffer 3,2 1,3 0\noutput same 2 3 2\noutput same 2,3 3,1 0\n"
+      "output input 0 3,2 1,3 0\noutput input 0 2,3 3,1 0\noutput none\n",
+      {kMatrix}, {matrix_of(3, 2), {6, {{2, 2}}}, kMatrix, matrix_of(3, 2), kMatrix, copied}));
   ASSERT_NE(handle, nullptr) << log();
   for (int call = 0; call < kCold + 3; ++call) {
     const auto x = static_cast<float>(call);
@@ -144,7 +143,8 @@ TEST_F(GraphReplays, AnotherShapeHasWorkOfItsOwn) {
     ASSERT_EQ(execute(handle, {in.value(), out.value(), &size}), Error::Ok) << log();
     EXPECT_EQ(size.toInt(), rows);
     ASSERT_EQ(out.tensor().size(0), rows);
-    for (size_t i = 0; i < count; ++i) EXPECT_EQ(out.data()[i], 2.0f * static_cast<float>(rows) + 5);
+    for (size_t i = 0; i < count; ++i)
+      EXPECT_EQ(out.data()[i], 2.0f * static_cast<float>(rows) + 5);
   };
   run(64);  // from here on the memory is large enough
   for (int round = 0; round < kCold + 4; ++round) {
@@ -232,8 +232,7 @@ TEST_F(GraphReplays, RandomNumbersAreNotReplayed) {
 }
 
 TEST_F(GraphReplays, IntsAreReadAtEachCall) {
-  const auto handle =
-      load(program("inputs 1\noutput input 0 - - 0\n", {kInteger}, {kInteger}));
+  const auto handle = load(program("inputs 1\noutput input 0 - - 0\n", {kInteger}, {kInteger}));
   ASSERT_NE(handle, nullptr) << log();
   for (int64_t i = 0; i < 6; ++i) {
     et::EValue in(i << 33), out;
@@ -254,7 +253,8 @@ TEST_F(GraphReplays, AFailureOfTheDeviceFailsTheRunAndNoLaterOne) {
       ASSERT_NE(handle, nullptr) << log();
       for (int i = 0; recorded && i < kCold + 2; ++i) expect_right(handle, 1, {1, 0}, {1, 0});
       device().fail(call);
-      Floats in(ScalarType::Float, {2, 3}, kGiven, {1, 0}), out(ScalarType::Float, {2, 3}, {}, {1, 0});
+      Floats in(ScalarType::Float, {2, 3}, kGiven, {1, 0}),
+          out(ScalarType::Float, {2, 3}, {}, {1, 0});
       expect_run_fails(handle, {in.value(), out.value()},
                        {std::string("the test device fails in ") + call});
       for (int i = 0; i < kCold + 2; ++i) {

@@ -15,6 +15,10 @@
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
+using executorch_backends::aoti::testing::FakeStream;
+using executorch_backends::aoti::testing::kFakeContainersVariable;
+using executorch_backends::aoti::testing::kFakeScriptBytes;
+
 namespace {
 
 __attribute__((used)) char script_bytes[kFakeScriptBytes] = "the script of a fake model";

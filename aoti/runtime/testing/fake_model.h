@@ -27,6 +27,8 @@
 
 #include <cstddef>
 
+namespace executorch_backends::aoti::testing {
+
 /// What a device whose work is done later gives a program as its stream.
 struct FakeStream {
   void* self;
@@ -42,3 +44,5 @@ constexpr size_t kFakeScriptBytes = 4096;
 
 /// Where each program counts its containers: the address of an int, in decimal.
 constexpr char kFakeContainersVariable[] = "FAKE_MODEL_CONTAINERS";
+
+}  // namespace executorch_backends::aoti::testing

@@ -13,8 +13,8 @@ namespace executorch_backends::aoti::testing {
 using executorch::runtime::Error;
 using Lock = std::lock_guard<std::recursive_mutex>;
 
-#define TEST_DEVICE_CALL(device, name)                                                      \
-  do {                                                                                      \
+#define TEST_DEVICE_CALL(device, name)                                                         \
+  do {                                                                                         \
     ETB_REQUIRE((device)->goes_well(name), AccessFailed, "the test device fails in %s", name); \
   } while (false)
 
@@ -108,9 +108,7 @@ class TestDevice::TestStream final : public Stream {
     recorded_.clear();
   }
 
-  void enqueue(Work work) {
-    (capturing_ ? recorded_ : pending_).push_back(std::move(work));
-  }
+  void enqueue(Work work) { (capturing_ ? recorded_ : pending_).push_back(std::move(work)); }
   bool has_work_of(const Graph* graph) const {
     return std::any_of(pending_.begin(), pending_.end(),
                        [graph](const Work& work) { return work.launched == graph; });

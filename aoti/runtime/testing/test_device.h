@@ -24,7 +24,7 @@ class TestDevice final : public Device {
  public:
   struct Work {
     std::function<bool()> run;
-    std::shared_ptr<void> keeps;    // what it works on, of the program
+    std::shared_ptr<void> keeps;      // what it works on, of the program
     const Graph* launched = nullptr;  // by this one
   };
   class TestStream;

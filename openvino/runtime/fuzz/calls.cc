@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "executorch_backends/openvino/runtime/element_type.h"
@@ -17,6 +16,8 @@ using executorch::aten::ScalarType;
 using executorch::aten::TensorImpl;
 using executorch::aten::TensorShapeDynamism;
 using executorch::runtime::EValue;
+using executorch_backends::fuzz::count;
+using executorch_backends::fuzz::order_of;
 
 constexpr ScalarType kTypes[] = {ScalarType::Bool,   ScalarType::Byte,         ScalarType::Char,
                                  ScalarType::Short,  ScalarType::Int,          ScalarType::Long,
@@ -31,12 +32,6 @@ ScalarType scalar_type_of(ov_element_type_e type) {
     if (element_type_of(known) == type) return known;
   }
   return ScalarType::Float;
-}
-
-size_t count(const std::vector<int32_t>& sizes) {
-  size_t elements = 1;
-  for (const int32_t size : sizes) elements *= static_cast<size_t>(size);
-  return elements;
 }
 
 /// Sizes within the bounds, while these are not too large. Those of one number are equal: they are
@@ -56,44 +51,7 @@ std::vector<int32_t> sizes_of(const std::vector<ValueSpec::Bounds>& dims, bool m
   return sizes;
 }
 
-std::vector<uint8_t> order_of(size_t rank, Random* random) {
-  std::vector<uint8_t> order(rank);
-  std::iota(order.begin(), order.end(), uint8_t{0});
-  if (random->one_in(3)) {
-    for (size_t d = rank; d > 1; --d) std::swap(order[d - 1], order[random->below(d)]);
-  }
-  return order;
-}
-
 }  // namespace
-
-AnyTensor::AnyTensor(ScalarType type, std::vector<int32_t> sizes, std::vector<uint8_t> order,
-                     TensorShapeDynamism dynamism, bool has_memory)
-    : sizes_(std::move(sizes)), order_(std::move(order)), strides_(sizes_.size()) {
-  int32_t stride = 1;
-  for (size_t place = order_.size(); place-- > 0;) {
-    strides_[order_[place]] = stride;
-    stride *= std::max(sizes_[order_[place]], 1);
-  }
-  const size_t bytes = count(sizes_) * executorch::runtime::elementSize(type);
-  if (has_memory) data_.reset(new uint8_t[bytes]());
-  impl_ = std::make_unique<TensorImpl>(type, static_cast<ssize_t>(sizes_.size()), sizes_.data(),
-                                       data_.get(), order_.data(), strides_.data(), dynamism);
-}
-
-std::string AnyTensor::bytes() {
-  if (data_ == nullptr) return "";
-  return std::string(reinterpret_cast<const char*>(data_.get()), impl_->nbytes());
-}
-
-void AnyTensor::fill(Random* random) {
-  if (data_ == nullptr) return;
-  const size_t item = executorch::runtime::elementSize(impl_->scalar_type());
-  std::memset(data_.get(), 0, impl_->nbytes());
-  for (size_t i = 0; i < impl_->nbytes(); i += item) {
-    data_[i] = static_cast<uint8_t>(random->below(2));
-  }
-}
 
 Call::Call(const std::vector<ValueSpec>& inputs, const std::vector<ValueSpec>& outputs,
            Random* random)

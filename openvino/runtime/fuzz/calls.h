@@ -9,33 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "executorch_backends/common/runtime/fuzz/any_tensor.h"
 #include "executorch_backends/openvino/runtime/fuzz/random.h"
 #include "executorch_backends/openvino/runtime/payload.h"
 
 namespace executorch_backends::openvino::fuzz {
 
-/// A tensor whose bytes end where a sanitizer sees it; freed with the object.
-class AnyTensor {
- public:
-  /// `order` is a permutation of the dimensions. Without memory where `has_memory` is false.
-  AnyTensor(executorch::aten::ScalarType type, std::vector<int32_t> sizes,
-            std::vector<uint8_t> order, executorch::aten::TensorShapeDynamism dynamism,
-            bool has_memory = true);
-  AnyTensor(const AnyTensor&) = delete;
-  AnyTensor& operator=(const AnyTensor&) = delete;
-
-  executorch::aten::Tensor tensor() { return executorch::aten::Tensor(impl_.get()); }
-  /// Those that its present sizes take.
-  std::string bytes();
-  void fill(Random* random);
-
- private:
-  std::vector<int32_t> sizes_;
-  std::vector<uint8_t> order_;
-  std::vector<int32_t> strides_;
-  std::unique_ptr<uint8_t[]> data_;
-  std::unique_ptr<executorch::aten::TensorImpl> impl_;
-};
+using executorch_backends::fuzz::AnyTensor;
 
 /// The values of one call. Numbers are small, so that int64 ones are in the delegate's range.
 class Call {
