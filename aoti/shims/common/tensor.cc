@@ -123,32 +123,37 @@ Ints dense_strides(const Tensor& like) {
   }
   if (like.is_contiguous() || dense)
     return like.numel() == 0 ? contiguous_strides(like.sizes()) : like.strides();
-  // The innermost first; insertion sort with ATen's comparison, which leaves ties and strides of 0.
-  Ints perm;
-  for (int64_t d = rank; d-- > 0;) perm.push_back(d);
+  return dense_strides(like.sizes(), {like.strides()});
+}
+
+Ints dense_strides(const Ints& sizes, std::initializer_list<Ints> operands) {
+  // As TensorIterator::reorder_dimensions: the innermost first; an insertion sort, because the
+  // comparison leaves open what a stride of 0 is next to.
+  Ints order;
+  for (int64_t d = sizes.size(); d-- > 0;) order.push_back(d);
   const auto compare = [&](int64_t a, int64_t b) -> int {
-    const int64_t sa = like.stride(a), sb = like.stride(b);
-    if (sa == 0 || sb == 0) return 0;
-    if (sa != sb) return sa < sb ? -1 : 1;
-    return like.size(a) > like.size(b) ? 1 : 0;
+    for (const Ints& strides : operands) {
+      if (strides[a] == 0 || strides[b] == 0) continue;
+      if (strides[a] != strides[b]) return strides[a] < strides[b] ? -1 : 1;
+      if (sizes[a] > sizes[b]) return 1;
+    }
+    return 0;
   };
-  for (int64_t i = 1; i < rank; ++i) {
+  for (int64_t i = 1; i < order.size(); ++i) {
     int64_t at = i;
     for (int64_t j = i; j-- > 0;) {
-      const int comparison = compare(perm[j], perm[at]);
-      if (comparison > 0) {
-        std::swap(perm[j], perm[at]);
-        at = j;
-      } else if (comparison < 0) {
-        break;
-      }
+      const int comparison = compare(order[j], order[at]);
+      if (comparison < 0) break;
+      if (comparison == 0) continue;
+      std::swap(order[j], order[at]);
+      at = j;
     }
   }
-  Ints strides = like.sizes();
+  Ints strides = sizes;
   int64_t step = 1;
-  for (const int64_t d : perm) {
+  for (const int64_t d : order) {
     strides[d] = step;
-    step *= std::max<int64_t>(like.size(d), 1);
+    step *= std::max<int64_t>(sizes[d], 1);
   }
   return strides;
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <utility>
 
@@ -93,6 +94,9 @@ Tensor empty_strided(const Ints& sizes, const Ints& strides, DType dtype);
 /// The strides that at::empty_like gives: its own where the tensor is dense and does not overlap,
 /// else dense ones in the order of its strides.
 Ints dense_strides(const Tensor& like);
+/// The strides that TensorIterator gives a result of these sizes, from the strides of its expanded
+/// operands.
+Ints dense_strides(const Ints& sizes, std::initializer_list<Ints> operands);
 Tensor empty_like(const Tensor& like, DType dtype);
 inline Tensor empty_like(const Tensor& like) { return empty_like(like, like.dtype()); }
 /// Dense, channels last for rank 4 (NHWC) and 5 (NDHWC), else contiguous.
