@@ -94,7 +94,12 @@ def generate(module: fx.GraphModule, inputs: Sequence[Any], device: Device, vect
 @contextlib.contextmanager
 def _stopped_at_the_source(found: list[Source], vectors: int) -> Iterator[None]:
     """Inductor hands its source to `found`, asks this machine for nothing, and says nothing."""
-    from torch._inductor import codecache, config, cpu_vec_isa
+    from torch._inductor import codecache, compile_fx, config, cpu_vec_isa, decomposition
+
+    from aoti_backend import decompositions
+
+    def decomposition_table() -> dict[Any, Any]:
+        return {**decomposition.select_decomp_table(), **decompositions.EAGER}
 
     def take(
         graph: Any,
@@ -111,6 +116,7 @@ def _stopped_at_the_source(found: list[Source], vectors: int) -> Iterator[None]:
     isa = {256: cpu_vec_isa.VecAVX2, 512: cpu_vec_isa.VecAVX512}[vectors]()
     with (
         mock.patch.object(codecache.AotCodeCompiler, "compile", staticmethod(take)),
+        mock.patch.object(compile_fx, "select_decomp_table", decomposition_table),
         mock.patch.object(cpu_vec_isa, "valid_vec_isa_list", lambda: [isa]),
         config.patch({"cpp.simdlen": vectors, "cpp.vec_isa_ok": True}),
         _quiet("torch._inductor"),
@@ -141,9 +147,17 @@ def _externals(graph: Any) -> Iterator[External]:
             if getattr(body, "graph", None) is not None:
                 yield from _externals(body.graph)
         if isinstance(operation, ir.ExternKernel) and not isinstance(operation, ir.MultiOutput):
-            origins = dict.fromkeys(name for node in operation.origins for name in _names(node))
-            operator = operation.op_overload or operation.python_kernel_name or ""
-            yield External(str(operator), tuple(sorted(origins)))
+            operator = str(operation.op_overload or operation.python_kernel_name or "")
+            yield External(operator, tuple(_origins(operation)))
+
+
+def _origins(operation: Any) -> list[str]:
+    """Of what it was fused from, the node that it was made for; all of them where that is not
+    known.
+    """
+    if operation.origin_node is not None and (names := list(_names(operation.origin_node))):
+        return names
+    return sorted({name for node in operation.origins for name in _names(node)})
 
 
 def _names(node: fx.Node) -> Iterator[str]:

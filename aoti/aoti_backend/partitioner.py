@@ -1,5 +1,6 @@
 """Which parts of a program Inductor compiles."""
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Protocol, final
@@ -18,6 +19,13 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 from aoti_backend import preprocess, support
 from aoti_backend.devices import Device
 from aoti_backend.options import Options
+
+_NUMBER = re.compile(r"_\d+$")
+
+
+def _edge_name(operator: torch._ops.OpOverload) -> str:
+    """What the Edge dialect calls its nodes, but for a number at the end."""
+    return _NUMBER.sub("", str(operator).replace(".", "_"))
 
 
 class Reject(Protocol):
@@ -63,13 +71,17 @@ class AotiPartitioner(Partitioner):
         """All that are to be delegated: Inductor knows more of an operator than of its parts."""
         if self._keep:
             return [], None  # it may name a part
-        left = self._objections(program, quiet=True)
+        left = {node.target for node in self._objections(program, quiet=True)}
+        withdrawn = {_NUMBER.sub("", name) for name in self._withdrawn}
         targets = {
             node.target
             for node in program.graph.nodes
-            if isinstance(node.target, torch._ops.OpOverload) and not support.is_size(node)
+            if isinstance(node.target, torch._ops.OpOverload)
+            and not support.is_size(node)
+            and node.target not in left
+            and _edge_name(node.target) not in withdrawn
         }
-        return sorted(targets - {node.target for node in left}, key=str), None
+        return sorted(targets, key=str), None
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         tags: dict[str, DelegationSpec] = {}
