@@ -3,6 +3,7 @@
 import dataclasses
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy as shallow_copy
 from pathlib import Path
 from typing import Any
 
@@ -239,6 +240,7 @@ def _to_edge(
         name: chosen.partitioners(options, keep=keep, method=name, diagnostics=diagnostics[name])
         for name in programs
     }
+    programs = {name: _with_own_constants(program) for name, program in programs.items()}
     for name, program in programs.items():
         trace_once(program, partitioners[name])
     # Kernels are checked by name after emission, against those that are really there.
@@ -253,6 +255,14 @@ def _to_edge(
         for copy in settle_mutations(program):
             diagnostics[name].reject(copy, "it keeps a value that is written over")
     return edge
+
+
+def _with_own_constants(program: ExportedProgram) -> ExportedProgram:
+    """ExecuTorch takes the constants that go into delegates out of the program that it is given."""
+    own = shallow_copy(program)
+    own._constants = dict(program.constants)
+    own._state_dict = dict(program.state_dict)
+    return own
 
 
 def _flatten_signature(program: ExportedProgram) -> None:
