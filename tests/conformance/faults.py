@@ -32,7 +32,7 @@ FAULTS: tuple[tuple[str, str, str, str], ...] = (
 
 
 # ExecuTorch writes them with views, and whether the copy of a view is channels last is its affair.
-FREE_ORDER = frozenset({"glu", "roll", "unsqueeze"})
+FREE_ORDER = frozenset({"channel_shuffle", "glu", "roll", "unsqueeze"})
 
 
 def fault_of(operator: str, label: str, dtype: str) -> str | None:
