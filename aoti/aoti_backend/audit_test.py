@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from aoti_backend import audit, codegen, compilation, runtime
-from aoti_backend.devices.cpu import CPU
 from backend_common import LoweringError, lower
 
+from aoti_backend import audit, codegen, compilation, runtime
+from aoti_backend.devices.cpu import CPU
 
 
 @torch.library.custom_op("aoti_audit::fancy", mutates_args=())
@@ -147,7 +147,10 @@ def test_all_causes_are_told_at_once(shims):
     shims.without("aoti_torch_cpu_mm_out", "aoti_torch_cpu_sort_stable")
     with pytest.raises(LoweringError, match="2 operators have no kernel") as caught:
         export(lambda x: (product(x), sorted_values(x)), FLOATS)
-    assert {row.operator for row in caught.value.rows} == {"aten.matmul.default", "aten.sort.default"}
+    assert {row.operator for row in caught.value.rows} == {
+        "aten.matmul.default",
+        "aten.sort.default",
+    }
 
 
 def test_a_custom_operator_is_refused_by_name():

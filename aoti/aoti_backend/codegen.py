@@ -143,8 +143,8 @@ def _externals(graph: Any) -> Iterator[External]:
 
     for operation in graph.operations:
         for name in _BODIES:
-            body = getattr(operation, name, None)
-            if getattr(body, "graph", None) is not None:
+            body: Any = getattr(operation, name, None)
+            if body is not None and body.graph is not None:
                 yield from _externals(body.graph)
         if isinstance(operation, ir.ExternKernel) and not isinstance(operation, ir.MultiOutput):
             operator = str(operation.op_overload or operation.python_kernel_name or "")

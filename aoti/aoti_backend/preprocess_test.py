@@ -5,10 +5,11 @@ import struct
 
 import pytest
 import torch
-from aoti_backend import compilation, preprocess
-from aoti_backend.devices import cpu
 from backend_common import Method, lower, payload
 from torch import nn
+
+from aoti_backend import compilation, preprocess
+from aoti_backend.devices import cpu
 
 
 def model():
@@ -23,7 +24,9 @@ def lowered(**options):
 def sections_of(program):
     start = program.index(payload.MAGIC)
     size = int.from_bytes(program[start + 24 : start + 32], "little")
-    return {name: bytes(data) for name, data in payload.parse(program[start : start + size]).items()}
+    return {
+        name: bytes(data) for name, data in payload.parse(program[start : start + size]).items()
+    }
 
 
 @pytest.fixture(scope="module")

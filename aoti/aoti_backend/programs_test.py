@@ -282,7 +282,9 @@ def dynamic_rows(s, x):
 @program(rand(4, 4))
 def control_flow(s, x):
     chosen = torch.cond(x.sum() > 0, lambda x: x * 2 + s_one(x), lambda x: x - 3, (x,))
-    return chosen + 1, torch.cond(x.sum() > 1e9, lambda x: (x.clone(), -x), lambda x: (-x, x * 0.5), (x,))
+    return chosen + 1, torch.cond(
+        x.sum() > 1e9, lambda x: (x.clone(), -x), lambda x: (-x, x * 0.5), (x,)
+    )
 
 
 def s_one(x):
@@ -357,7 +359,7 @@ def test_it_equals_eager(name, tmp_path):
                 rtol=limit,
                 atol=limit,
                 equal_nan=True,
-                msg=lambda m: f"{index}: {m}",
+                msg=lambda text, index=index: f"{index}: {text}",
             )
 
 

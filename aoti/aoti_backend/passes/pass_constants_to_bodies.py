@@ -26,7 +26,7 @@ class PassConstantsToBodies(Pass):
     def match(self, node: fx.Node) -> Any:
         if node.target not in _BODIES:
             return None
-        bodies = [body for body in _bodies(node)]
+        bodies = list(_bodies(node))
         read = [
             (body, inner) for body in bodies for inner in body.graph.nodes if _constant(body, inner)
         ]

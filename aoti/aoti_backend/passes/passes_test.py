@@ -2,15 +2,16 @@
 
 import pytest
 import torch
+from backend_common.diagnostics import Diagnostics
+from executorch.exir.dialects._ops import ops as exir_ops
+from torch._subclasses import FakeTensorMode
+from torch.fx import Graph, GraphModule
+
 from aoti_backend.passes.keep_results_apart import keep_results_apart
 from aoti_backend.passes.pass_constants_to_bodies import PassConstantsToBodies
 from aoti_backend.passes.replace_view_copies import ReplaceViewCopies
 from aoti_backend.passes.restore_plain_operators import restore_plain_operators
 from aoti_backend.passes.write_numbers_out import WriteNumbersOut
-from backend_common.diagnostics import Diagnostics
-from executorch.exir.dialects._ops import ops as exir_ops
-from torch._subclasses import FakeTensorMode
-from torch.fx import Graph, GraphModule
 
 aten = torch.ops.aten
 cond = torch.ops.higher_order.cond
@@ -154,8 +155,7 @@ def test_a_dim_order_becomes_a_layout(order):
     x = torch.randn(2, 3, 4, 5)
 
     def build(graph, x0):
-        node = graph.call_function(aten._to_copy.default, (x0,), {"dtype": torch.float64})
-        return node
+        return graph.call_function(aten._to_copy.default, (x0,), {"dtype": torch.float64})
 
     module = graph_of(build, x)
     (node,) = (each for each in module.graph.nodes if each.op == "call_function")

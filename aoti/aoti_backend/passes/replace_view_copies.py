@@ -9,9 +9,7 @@ from torch import fx
 aten = torch.ops.aten
 
 # Copies whose names end like those of views, and which are none.
-_NO_VIEWS = frozenset(
-    {"_to_copy", "lift_fresh_copy", "index_copy", "_conj_copy", "_neg_view_copy"}
-)
+_NO_VIEWS = frozenset({"_to_copy", "lift_fresh_copy", "index_copy", "_conj_copy", "_neg_view_copy"})
 
 # Other than by its name: `detach` itself fails Edge's verification, and a view of what is not
 # contiguous may have to copy.
