@@ -19,6 +19,7 @@ import torch
 
 from aoti_backend.codegen import Source
 from aoti_backend.devices import Isa
+from aoti_backend.failed_checks import stop_at_failed_checks
 
 COMPILER_VARIABLE = "CXX"
 CACHE_VARIABLE = "EXECUTORCH_BACKENDS_CACHE"
@@ -27,6 +28,8 @@ CACHE_VARIABLE = "EXECUTORCH_BACKENDS_CACHE"
 _INTERFACE_END = '} // extern "C"'
 
 _HERE = Path(__file__).parent.absolute() / "include"
+
+_HEADERS = ("failed_check.h", "kernels.h", "program.h", "regex")
 
 _COMMON = (
     "-std=c++20",
@@ -98,7 +101,7 @@ def build(source: Source, isa: Isa, shims: Path, check: Callable[[Sequence[Path]
         head, model = _split(source.wrapper)
         model += _size_of_constants(len(source.constants))
         (here / "program.cpp").write_text(model)
-        (here / "kernels.cpp").write_text(source.kernels)
+        (here / "kernels.cpp").write_text(stop_at_failed_checks(source.kernels))
         units = [("program", ready.wrapper_flags), ("kernels", ready.kernel_flags)]
         if not head.endswith(ready.interface_source):
             raise CompilationError("the wrapper does not start with AOTInductor's C interface")
@@ -233,9 +236,11 @@ def _torch_headers() -> Path:
 
 def _cache() -> Path:
     """Where precompiled headers are kept: 290 MB for each compiler and ISA."""
-    named = os.environ.get(CACHE_VARIABLE) or os.environ.get("XDG_CACHE_HOME")
-    folder = Path(named) if named else Path("~/.cache").expanduser()
-    folder = folder / "executorch_backends" / "aoti"
+    if named := os.environ.get(CACHE_VARIABLE):
+        folder = Path(named) / "aoti"
+    else:
+        home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+        folder = Path(home).expanduser() / "executorch_backends" / "aoti"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
@@ -246,7 +251,7 @@ def _cache() -> Path:
 
 def _key(isa: Isa, interface: str) -> str:
     parts = [torch.__version__, *_identity(), *_COMMON, *_WRAPPER, *_KERNELS, *isa.flags, interface]
-    parts += [(_HERE / name).read_text() for name in ("regex", "program.h", "kernels.h")]
+    parts += [(_HERE / name).read_text() for name in _HEADERS]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 

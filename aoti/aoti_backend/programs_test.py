@@ -5,7 +5,7 @@ import copy
 import pytest
 import torch
 import torch.nn.functional as F
-from backend_common import Method, load, lower
+from backend_common import ExecutionError, Method, load, lower
 from torch import nn
 from torch.export import Dim
 
@@ -376,3 +376,24 @@ def test_methods_share_constants(tmp_path):
     for name, method in methods.items():
         (found,) = loaded.method(name)(*method.inputs)
         torch.testing.assert_close(found, method.module(*method.inputs), rtol=1e-4, atol=1e-4)
+
+
+class Lookup(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(1000, 64)
+
+    def forward(self, index, x):
+        return self.table(index).sum(1), x[index[:, 0] // 1000], x.index_put((index[:, 0],), x[0])
+
+
+def test_an_index_out_of_bounds_is_an_error_and_the_next_run_is_right():
+    module, x = Lookup().eval(), torch.randn(1000, 4)
+    index = torch.randint(0, 1000, (4096, 2))
+    loaded = load(lower(module, (index, x), backend="aoti-cpu").buffer)
+    wrong = index.clone()
+    wrong[77, 1] = 10**12
+    with pytest.raises(ExecutionError, match="index out of bounds"):
+        loaded.forward(wrong, x)
+    for found, wanted in zip(loaded.forward(index, x), module(index, x), strict=True):
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)

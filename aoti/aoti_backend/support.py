@@ -11,6 +11,7 @@ import torch
 from backend_common.graph import attribute
 from backend_common.operators import operator_name
 from torch import fx
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 DTYPES = frozenset(
     {
@@ -63,6 +64,10 @@ def only_moves(node: fx.Node) -> bool:
 def objection(node: fx.Node) -> str:
     """Why Inductor should not compile this node; "" where it should."""
     name = operator_name(node)
+    for item in (*node.all_input_nodes, node):
+        if free_unbacked_symbols(item.meta.get("val")):
+            # Of the delegate's results, memory is planned for the greatest size.
+            return "a size depends on values"
     if not name:
         if node.target is torch.ops.higher_order.executorch_call_delegate:
             return "it is another delegate's"

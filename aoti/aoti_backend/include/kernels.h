@@ -1,2 +1,4 @@
 // What every program's kernels include; precompiled.
 #include <torch/csrc/inductor/cpp_prefix.h>
+
+#include "failed_check.h"

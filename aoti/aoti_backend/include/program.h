@@ -8,3 +8,5 @@
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "failed_check.h"
