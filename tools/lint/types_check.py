@@ -6,7 +6,12 @@ import sys
 
 from mypy import api
 
-PACKAGES = ("common/backend_common", "openvino/openvino_backend", "tools/pte")
+PACKAGES = (
+    "aoti/aoti_backend",
+    "common/backend_common",
+    "openvino/openvino_backend",
+    "tools/pte",
+)
 
 
 def main() -> int:
