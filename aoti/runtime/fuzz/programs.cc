@@ -38,9 +38,8 @@ std::string numbers(size_t count, Random* random) {
 }
 
 std::string any_output(Random* random) {
-  static const char* const kKinds[] = {"buffer",  "buffer", "buffer", "same",   "same",
-                                       "input 0", "size",   "random", "calls",  "none",
-                                       "input 1", "input 0"};
+  static const char* const kKinds[] = {"buffer", "buffer", "buffer", "same", "same",    "input 0",
+                                       "size",   "random", "calls",  "none", "input 1", "input 0"};
   const size_t rank = random->below(5);
   std::string line = std::string("output ") + random->pick(kKinds) + " " + numbers(rank, random);
   line += " " + numbers(random->one_in(20) ? random->below(5) : rank, random);
@@ -75,10 +74,20 @@ void change_script(std::string* script, Random* random) {
 }
 
 void change_target(std::string* target, Random* random) {
-  static const char* const kLines[] = {
-      "isa=avx512", "isa=native:avx2",        "isa=native:,,", "isa=", "isa=native:%n%s", "shims=2",
-      "shims=",     "device=cuda",            "device=",       "\n",   "backend=AOTI",    "torch=3",
-      "=",          "isa=native:avx2,avx,fma"};
+  static const char* const kLines[] = {"isa=avx512",
+                                       "isa=native:avx2",
+                                       "isa=native:,,",
+                                       "isa=",
+                                       "isa=native:%n%s",
+                                       "shims=2",
+                                       "shims=",
+                                       "device=cuda",
+                                       "device=",
+                                       "\n",
+                                       "backend=AOTI",
+                                       "torch=3",
+                                       "=",
+                                       "isa=native:avx2,avx,fma"};
   if (random->one_in(4)) return change_bytes(target, *target, random);
   std::vector<std::string> lines = lines_of(*target);
   if (!lines.empty()) random->pick(lines) = random->pick(kLines);
@@ -149,16 +158,14 @@ std::vector<Recipe> seeds() {
       Recipe{},
       testing::program("inputs 1\noutput buffer 3,2 1,3 0\noutput same 2,2 0,1 1\n",
                        {tensor({2, 3})}, {tensor({3, 2}), tensor({2, 2})}),
-      testing::program("inputs 1\noutput buffer s,3 3,1 0\noutput size\n", {rows},
-                       {rows, integer}),
+      testing::program("inputs 1\noutput buffer s,3 3,1 0\noutput size\n", {rows}, {rows, integer}),
       testing::program("inputs 1\noutput input 0 3,2 1,3 0\noutput input 0 2,3 3,1 0\n",
                        {tensor({2, 3})}, {tensor({3, 2}), tensor({2, 3})}),
       testing::program("inputs 2\noutput input 0 - - 0\noutput input 1 2,2 2,1 0\n",
                        {integer, tensor({2, 2}, 4)}, {integer, tensor({2, 2}, 4)}),
       testing::program("inputs 1\noutput buffer 1,2,2,2 8,1,4,2 0\noutput same - - 3\n"
                        "output buffer 0,3 3,1 0\n",
-                       {tensor({1, 2, 2, 2})},
-                       {tensor({1, 2, 2, 2}), tensor({}), tensor({0, 3})}),
+                       {tensor({1, 2, 2, 2})}, {tensor({1, 2, 2, 2}), tensor({}), tensor({0, 3})}),
       testing::program("inputs 1\noutput buffer 2,3 3,1 0\noutput none\noutput none\n",
                        {tensor({2, 3})}, {tensor({2, 3}), same, earlier}),
       testing::program("inputs 1\noutput input 0 4 1 0\noutput random\noutput calls\n",
@@ -178,7 +185,8 @@ Case mutated(const Recipe& seed, const std::vector<Recipe>& others, Depth depth,
       switch (random->below(6)) {
         case 0:
           if (random->one_in(2)) code.resize(random->below(code.size()));
-          if (!code.empty()) code[random->below(code.size())] ^= static_cast<char>(1 << random->below(8));
+          if (!code.empty())
+            code[random->below(code.size())] ^= static_cast<char>(1 << random->below(8));
           changed.code_is_intact = false;
           break;
         case 1:
@@ -253,9 +261,9 @@ std::optional<std::vector<float>> Oracle::output(size_t index) const {
     if (kind == "input") {
       all.push_back(memory_.at(place));
     } else {
-      all.push_back(2 * (memory_.empty() ? static_cast<float>(place)
-                                         : memory_[place % memory_.size()]) +
-                    added_);
+      all.push_back(
+          2 * (memory_.empty() ? static_cast<float>(place) : memory_[place % memory_.size()]) +
+          added_);
     }
   }
   return all;

@@ -27,9 +27,9 @@ using testing::DelegateDriver;
 using testing::TestDevice;
 using testing::TestProgram;
 
-constexpr ScalarType kTypes[] = {ScalarType::Bool,  ScalarType::Byte, ScalarType::Long,
-                                 ScalarType::Half,  ScalarType::Float, ScalarType::Double,
-                                 ScalarType::Int,   ScalarType::ComplexFloat};
+constexpr ScalarType kTypes[] = {ScalarType::Bool, ScalarType::Byte,        ScalarType::Long,
+                                 ScalarType::Half, ScalarType::Float,       ScalarType::Double,
+                                 ScalarType::Int,  ScalarType::ComplexFloat};
 constexpr size_t kMostElements = 4096;
 
 std::atomic<int> containers{0};
@@ -47,8 +47,7 @@ const char* backend(bool on_test_device) {
 }
 
 /// Sizes within the bounds, while these are not too large.
-std::vector<int32_t> sizes_of(const std::vector<payload::Bounds>& dims, bool most,
-                              Random* random) {
+std::vector<int32_t> sizes_of(const std::vector<payload::Bounds>& dims, bool most, Random* random) {
   std::vector<int32_t> sizes;
   for (const payload::Bounds& bounds : dims) {
     const int64_t low = std::min<int64_t>(bounds.min, 8);
@@ -108,7 +107,7 @@ class Call {
         value.absent = true;
         break;
       case 4:
-        refused = executorch_backends::fuzz::count(sizes) != 0;
+        refused = input && executorch_backends::fuzz::count(sizes) != 0;
         set(&value, spec.type, std::move(sizes), false, random);
         break;
       default:  // some size

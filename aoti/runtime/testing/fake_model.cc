@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -24,8 +27,16 @@ namespace {
 __attribute__((used)) char script_bytes[kFakeScriptBytes] = "the script of a fake model";
 
 constexpr int32_t kFloat = 6, kLong = 4, kCpu = 0;
+constexpr int64_t kMostElements = 1 << 20;
 
-thread_local std::string last_error;
+/// This thread's last failure. Not thread_local: leak sanitizers do not survive libraries that have
+/// such memory and are unloaded.
+std::string& last_error() {
+  static std::mutex mutex;
+  static std::map<std::thread::id, std::string> errors;
+  std::lock_guard<std::mutex> lock(mutex);
+  return errors[std::this_thread::get_id()];
+}
 
 struct DeleteTensor {
   void operator()(AtenTensorHandle tensor) const { aoti_torch_delete_tensor_object(tensor); }
@@ -222,6 +233,7 @@ class Container {
     }
     const std::vector<int64_t> sizes = numbers(out.sizes, inputs);
     const std::vector<int64_t> strides = numbers(out.strides, inputs);
+    if (sizes.size() != strides.size()) throw std::runtime_error("as many sizes as strides");
     if (out.kind == "buffer") *buffer = computed(sizes, strides, out.offset, inputs, stream);
     const Owned& base = out.kind == "input" ? inputs.at(out.input) : *buffer;
     AtenTensorHandle view = nullptr;
@@ -247,11 +259,16 @@ class Container {
 
   Owned computed(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides,
                  int64_t offset, const std::vector<Owned>& inputs, FakeStream* stream) const {
+    if (offset > kMostElements) throw std::runtime_error("an offset that is too large");
     int64_t elements = offset + 1;
     for (size_t d = 0; d < sizes.size(); ++d) {
+      if (sizes[d] > kMostElements || strides[d] > kMostElements) {
+        throw std::runtime_error("a view that is too large");
+      }
       if (sizes[d] == 0) elements = 0;
-      if (elements != 0) elements += (sizes[d] - 1) * strides.at(d);
+      if (elements != 0) elements += (sizes[d] - 1) * strides[d];
     }
+    if (elements > kMostElements) throw std::runtime_error("a buffer that is too large");
     auto work = std::make_unique<Work>();
     work->to = empty(kFloat, {elements});
     work->added = static_cast<float>(added_);
@@ -280,11 +297,11 @@ Container* of(void* handle) { return static_cast<Container*>(handle); }
 template <typename Body>
 int32_t guarded(Body&& body) {
   try {
-    last_error.clear();
+    last_error().clear();
     body();
     return 0;
   } catch (const std::exception& exception) {
-    last_error = exception.what();
+    last_error() = exception.what();
     return 1;
   }
 }
@@ -332,6 +349,6 @@ EXPORTED int32_t AOTInductorModelContainerRun(void* handle, AtenTensorHandle* in
   return guarded([&] { of(handle)->run(inputs, outputs, static_cast<FakeStream*>(stream)); });
 }
 EXPORTED int32_t AOTInductorGetLastError(const char** out) {
-  *out = last_error.c_str();
+  *out = last_error().c_str();
   return 0;
 }

@@ -13,6 +13,8 @@ namespace executorch_backends::aoti::testing {
 using executorch::runtime::Error;
 using Lock = std::lock_guard<std::recursive_mutex>;
 
+constexpr size_t kMemory = size_t{1} << 28;
+
 #define TEST_DEVICE_CALL(device, name)                                                         \
   do {                                                                                         \
     ETB_REQUIRE((device)->goes_well(name), AccessFailed, "the test device fails in %s", name); \
@@ -180,6 +182,7 @@ Error TestDevice::check_isa(const std::string& isa) const {
 Error TestDevice::allocate(size_t bytes, void** out) {
   Lock lock(mutex_);
   TEST_DEVICE_CALL(this, "allocate");
+  ETB_REQUIRE(bytes <= kMemory, MemoryAllocationFailed, "the test device has no %zu bytes", bytes);
   for (const TestStream* stream : streams_) {
     if (stream->capturing()) fault("memory is allocated while work is recorded");
   }
