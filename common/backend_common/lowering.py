@@ -26,6 +26,7 @@ from backend_common import decompositions
 from backend_common.backend import Backend
 from backend_common.complex_numbers import write_complex_out
 from backend_common.diagnostics import Diagnostics, Rejection, source_line
+from backend_common.dim_orders import settle_dim_orders
 from backend_common.emission_causes import causes
 from backend_common.errors import LoweringError, WithdrawalError
 from backend_common.exported import prepare
@@ -252,6 +253,7 @@ def _to_edge(
     for name, program in edge._edge_programs.items():
         _flatten_signature(program)
         _keep_initial_values(program)
+        settle_dim_orders(program.graph_module)
         for copy in settle_mutations(program):
             diagnostics[name].reject(copy, "it keeps a value that is written over")
     return edge

@@ -327,6 +327,13 @@ CASES["channels_last_all_through"] = case(
     lambda: (torch.randn(1, 3, 8, 8).to(memory_format=torch.channels_last),),
     lambda: {"convolution": nn.Conv2d(3, 4, 3), "norm": nn.BatchNorm2d(4).eval()},
 )
+CASES["channels_last_with_one_channel"] = case(
+    lambda m, x: (
+        F.pixel_shuffle(x.to(memory_format=torch.channels_last), 2),
+        x[:, :1].to(memory_format=torch.channels_last) + 1,
+    ),
+    values(torch.arange(24).reshape(1, 4, 2, 3)),
+)
 
 
 # --- state ---------------------------------------------------------------------------------------
