@@ -18,6 +18,7 @@ from executorch.exir._serialize._named_data_store import NamedDataStore
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from torch import fx
+from torch._guards import detect_fake_mode
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.export import ExportedProgram
 
@@ -125,6 +126,7 @@ class Part:
 
     def _generate(self, module: fx.GraphModule) -> codegen.Source:
         passes.run(module)
+        _forget_pending_sizes(module)
         return codegen.generate(module, inputs_of(module), self.device, self._isa.vectors)
 
     def _cannot(self, error: Exception) -> list[Row]:
@@ -199,6 +201,13 @@ class Part:
             "torch": torch.__version__.partition("+")[0],
             "shims": _SHIMS_VERSION,
         }
+
+
+def _forget_pending_sizes(module: fx.GraphModule) -> None:
+    """ExecuTorch's passes ask for sizes of results whose size depends on values, and use none."""
+    mode = detect_fake_mode([n.meta["val"] for n in module.graph.nodes if "val" in n.meta])
+    if mode is not None and mode.shape_env is not None:
+        mode.shape_env.pending_fresh_unbacked_symbols.clear()
 
 
 def _brief(error: Exception) -> str:
