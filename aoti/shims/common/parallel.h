@@ -11,13 +11,20 @@ namespace executorch_backends::aoti {
 /// Work per thread below which starting threads costs more than it gains, in simple operations.
 inline constexpr int64_t kGrain = 1 << 15;
 
+#ifdef __SANITIZE_THREAD__
+// It cannot see how the OpenMP library, which is not instrumented, orders its threads.
+inline constexpr bool kOneThread = true;
+#else
+inline constexpr bool kOneThread = false;
+#endif
+
 /// Calls `f(begin, end)` for ranges that make up 0 … count, on as many threads as have at least
 /// `grain` each; on this one alone inside a parallel region. The first exception is thrown here.
 template <class F>
 void parallel_for(int64_t count, int64_t grain, F&& f) {
   if (count <= 0) return;
   const int64_t most = std::max<int64_t>(count / std::max<int64_t>(grain, 1), 1);
-  if (most == 1 || omp_in_parallel() || omp_get_max_threads() == 1) {
+  if (kOneThread || most == 1 || omp_in_parallel() || omp_get_max_threads() == 1) {
     f(int64_t{0}, count);
     return;
   }

@@ -1,3 +1,5 @@
+#include <immintrin.h>
+#include <sleef.h>
 #include <torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.h>
 
 #include <cmath>
@@ -16,6 +18,53 @@ constexpr int64_t kKeys = 256;    // and columns
 
 struct Scores;
 struct Weighted;
+
+/// The largest of `top` and the row's values, a NaN if there is one.
+double highest_of(const double* row, int64_t count, double top) {
+  for (int64_t j = 0; j < count; ++j) top = row[j] > top || row[j] != row[j] ? row[j] : top;
+  return top;
+}
+
+float highest_of(const float* row, int64_t count, float top) {
+  constexpr int64_t kLanes = 8;
+  __m256 most = _mm256_set1_ps(top), unordered = _mm256_setzero_ps();
+  int64_t j = 0;
+  for (; j + kLanes <= count; j += kLanes) {
+    const __m256 value = _mm256_loadu_ps(row + j);
+    most = _mm256_max_ps(value, most);
+    unordered = _mm256_or_ps(unordered, _mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+  }
+  if (_mm256_movemask_ps(unordered)) return std::numeric_limits<float>::quiet_NaN();
+  for (int64_t l = 0; l < kLanes; ++l) {
+    top = std::max(top, reinterpret_cast<const float*>(&most)[l]);
+  }
+  for (; j < count; ++j) top = row[j] > top || row[j] != row[j] ? row[j] : top;
+  return top;
+}
+
+/// row = exp(row - top); returns the sum. What the row has beyond `count` is lost.
+double exponentials(double* row, int64_t count, double top) {
+  double sum = 0;
+  for (int64_t j = 0; j < count; ++j) sum += row[j] = std::exp(row[j] - top);
+  return sum;
+}
+
+float exponentials(float* row, int64_t count, float top) {
+  constexpr int64_t kLanes = 8;
+  static_assert(kKeys % kLanes == 0, "a row holds whole vectors");
+  const int64_t whole = (count + kLanes - 1) / kLanes * kLanes;
+  std::fill(row + count, row + whole, -std::numeric_limits<float>::infinity());
+  __m256 sums = _mm256_setzero_ps();
+  for (int64_t j = 0; j < whole; j += kLanes) {
+    const __m256 power = _mm256_sub_ps(_mm256_loadu_ps(row + j), _mm256_set1_ps(top));
+    const __m256 value = Sleef_expf8_u10(power);
+    _mm256_storeu_ps(row + j, value);
+    sums = _mm256_add_ps(sums, value);
+  }
+  float sum = 0;
+  for (int64_t l = 0; l < kLanes; ++l) sum += reinterpret_cast<const float*>(&sums)[l];
+  return sum;
+}
 
 /// One head's operands, from their first element on; the mask is null where there is none.
 template <class T>
@@ -61,16 +110,13 @@ void attend(const Head<T>& head, int64_t query0, int64_t queries, Sum<T> scale, 
       }
       const int64_t seen = causal ? std::clamp<int64_t>(query0 + i + 1 - key0, 0, count) : count;
       std::fill(row + seen, row + count, kLowest);
-      A top = highest[i];
-      for (int64_t j = 0; j < seen; ++j) top = row[j] > top || row[j] != row[j] ? row[j] : top;
+      const A top = highest_of(row, seen, highest[i]);
       if (top == kLowest) {  // nothing to see yet
         std::fill(row, row + count, A{0});
         continue;
       }
       const A factor = std::exp(highest[i] - top);
-      A sum = 0;
-      for (int64_t j = 0; j < count; ++j) sum += row[j] = std::exp(row[j] - top);
-      total[i] = total[i] * factor + sum;
+      total[i] = total[i] * factor + exponentials(row, count, top);
       highest[i] = top;
       if (factor != 1) {
         for (int64_t d = 0; d < width; ++d) sums[i * width + d] *= factor;

@@ -1,10 +1,12 @@
 #include <torch/csrc/inductor/aoti_torch/generated/c_shim_aten.h>
 #include <torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "executorch_backends/aoti/shims/common/iterate.h"
 #include "executorch_backends/aoti/shims/common/tensor.h"
+#include "executorch_backends/common/checked/checked.h"
 
 namespace executorch_backends::aoti {
 namespace {
