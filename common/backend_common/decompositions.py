@@ -322,21 +322,97 @@ def concatenation(tensors: list[torch.Tensor], dim: int = 0) -> Any:
 
 
 def _has_a_zero_factor(node: fx.Node) -> bool:
-    return 0 in (node.kwargs.get("beta", 1), node.kwargs.get("alpha", 1))
+    return _multiplies_nothing(node) or 0 in (node.kwargs.get("beta", 1), node.kwargs.get("alpha", 1))
 
 
 def addmm(
     x: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta: Any = 1, alpha: Any = 1
 ) -> Any:
     """Given:  addmm(x, a, b, beta=0), whose kernel multiplies a NaN of x by 0
-    Result: mm(a, b) * alpha; and x * beta alone where alpha is 0
+    Result: mm(a, b) * alpha; and x * beta alone where alpha is 0, or there is nothing to add up
     """
+    alpha = alpha if a.shape[-1] != 0 else 0
     if beta and alpha:
         return NotImplemented
     shape = (a.shape[0], b.shape[1])
     if not alpha:
         return (x * beta if beta else torch.zeros_like(x)).expand(shape).clone()
     return torch.mm(a, b) * alpha if alpha != 1 else torch.mm(a, b)
+
+
+def _as_frames(x: torch.Tensor) -> torch.Tensor:
+    """(N, C, D, H, W) as (N * D, C, H, W)."""
+    return x.transpose(1, 2).flatten(0, 1)
+
+
+def _as_volume(frames: torch.Tensor, depth: int) -> torch.Tensor:
+    return frames.unflatten(0, (-1, depth)).transpose(1, 2)
+
+
+def convolution(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    transposed: bool,
+    output_padding: list[int],
+    groups: int,
+) -> Any:
+    """Given:  a convolution of volumes, whose kernel takes at most images
+    Result: the sum of convolutions of images, one for each step of the kernel's depth
+    """
+    if x.dim() != 5:
+        return NotImplemented
+    stride, padding, dilation, output_padding = (
+        list(given) * (3 // len(given)) for given in (stride, padding, dilation, output_padding)
+    )
+    steps = weight.shape[2]
+    reach = dilation[0] * (steps - 1)
+    flat = (stride[1:], padding[1:])
+    total: Any = 0
+    if not transposed:
+        x = F.pad(x, (0, 0, 0, 0, padding[0], padding[0]))
+        depth = (x.shape[2] - reach - 1) // stride[0] + 1
+        for step in range(steps):
+            first = step * dilation[0]
+            frames = _as_frames(x[:, :, first : first + (depth - 1) * stride[0] + 1 : stride[0]])
+            part = F.conv2d(frames, weight[:, :, step], None, *flat, dilation[1:], groups)
+            total = total + part
+        total = _as_volume(total, depth)
+    else:
+        depth = x.shape[2]
+        for step in range(steps):
+            part = F.conv_transpose2d(
+                _as_frames(x),
+                weight[:, :, step],
+                None,
+                *flat,
+                output_padding[1:],
+                groups,
+                dilation[1:],
+            )
+            # Frames lie `stride` apart; what is between them is 0.
+            spread = F.pad(_as_volume(part, depth).unsqueeze(3), (0, 0, 0, 0, 0, stride[0] - 1))
+            spread = spread.flatten(2, 3)[:, :, : (depth - 1) * stride[0] + 1]
+            first = step * dilation[0]
+            total = total + F.pad(spread, (0, 0, 0, 0, first, reach - first + output_padding[0]))
+        total = total[:, :, padding[0] : total.shape[2] - padding[0]]
+    return total if bias is None else total + bias.view(-1, 1, 1, 1)
+
+
+def _multiplies_nothing(node: fx.Node) -> bool:
+    return 0 in cast(fx.Node, node.args[-1]).meta["val"].shape[-2:-1]
+
+
+def matrix_product(a: torch.Tensor, b: torch.Tensor) -> Any:
+    """Given:  mm(a, b) or bmm(a, b) over no elements, for which the kernel leaves memory as it is
+    Result: zeros
+    """
+    if not isinstance(a.shape[-1], int) or a.shape[-1]:
+        return NotImplemented
+    return torch.zeros((*a.shape[:-1], b.shape[-1]), dtype=a.dtype)
 
 
 def sort(
@@ -352,11 +428,13 @@ def sort(
     keys = moved.to(torch.uint8) if x.dtype is torch.bool else moved
     keys, indices = torch.topk(keys, size, -1, largest=descending)
     # Runs of equal values are counted from the left, and NaN equals NaN.
-    before, after = keys[..., :-1], keys[..., 1:]
-    new = before != after
+    # Taken by index: a slice of a dynamic size of 2 has one element, which would fix the size.
+    places = torch.clamp(torch.arange(size) - 1, min=0)
+    before = torch.index_select(keys, -1, places)
+    new = before != keys
     if x.dtype.is_floating_point:
-        new = torch.logical_and(new, torch.logical_not(before.isnan() & after.isnan()))
-    runs = F.pad(torch.cumsum(new.to(torch.int64), -1), (1, 0))
+        new = torch.logical_and(new, torch.logical_not(before.isnan() & keys.isnan()))
+    runs = torch.cumsum(new.to(torch.int64), -1)
     order = torch.topk(runs * size + indices, size, -1, largest=False)[0]
     indices = order - runs * size
     return keys.to(x.dtype).transpose(dim, -1), indices.transpose(dim, -1)
@@ -544,6 +622,11 @@ DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
     aten.cat.default: Decomposition(
         concatenation, "aten::cat.out", _has_several_dtypes, (aten.stack.default,)
     ),
+    aten.convolution.default: Decomposition(
+        convolution, "aten::convolution.out", lambda node: node.args[0].meta["val"].dim() == 5
+    ),
+    aten.mm.default: Decomposition(matrix_product, "aten::mm.out", _multiplies_nothing),
+    aten.bmm.default: Decomposition(matrix_product, "aten::bmm.out", _multiplies_nothing),
     aten.addmm.default: Decomposition(addmm, "aten::addmm.out", _has_a_zero_factor),
     aten.sign.default: Decomposition(sign, "aten::sign.out", _of_floats),
     aten.max_pool3d_with_indices.default: Decomposition(

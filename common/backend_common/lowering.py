@@ -38,7 +38,7 @@ from backend_common.options import EXTERNAL_WEIGHTS as EXTERNAL_WEIGHTS
 from backend_common.options import option_error
 from backend_common.report import Row
 from backend_common.shared_state import share_state
-from backend_common.sizes import settle_sizes
+from backend_common.sizes import input_bounds, refuse_narrowed, settle_sizes
 from backend_common.stages import stage
 from backend_common.trace_once import trace_once
 from backend_common.typed_numbers import typed_numbers
@@ -142,6 +142,7 @@ def _lower(
         prepare(name, program)
     shares = len(exported) > 1 and share_state(exported)
     exported = {name: write_complex_out(name, program) for name, program in exported.items()}
+    sizes = {name: input_bounds(program) for name, program in exported.items()}
     programs: Mapping[str, ExportedProgram] = exported
     decomposed: set[decompositions.Operator] = set()
     withdrawn: dict[str, dict[str, Rejection]] = {name: {} for name in programs}
@@ -170,6 +171,8 @@ def _lower(
         programs = {
             name: _decompose(name, program, decomposed) for name, program in exported.items()
         }
+    for name in programs:
+        refuse_narrowed(name, sizes[name], edge.exported_program(name))
     rows = [row for name in programs for row in _rows(edge, name, chosen, diagnostics[name])]
     _warn_of_unknown(keep, rows)
     say("emit the program")

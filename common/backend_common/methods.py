@@ -113,4 +113,4 @@ def _packed(example: torch.Tensor) -> torch.Tensor:
 
 
 def _default_strides(example: torch.Tensor) -> tuple[int, ...]:
-    return torch.empty(example.shape, device="meta").stride()
+    return tuple(torch.empty(example.shape, device="meta").stride())

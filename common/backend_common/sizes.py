@@ -2,11 +2,15 @@
 
 import warnings
 import weakref
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch.export import ExportedProgram
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
+
+from backend_common.errors import LoweringError
+from backend_common.report import Row
 
 UNBOUNDED = -1
 
@@ -81,3 +85,47 @@ def bounds(size: int | torch.SymInt) -> tuple[int, int]:
     low = max(0, int(found.lower)) if _finite(found.lower) else 0
     high = int(found.upper) if _finite(found.upper) else UNBOUNDED
     return low, (high if high >= 0 else UNBOUNDED)
+
+
+def input_bounds(program: ExportedProgram) -> dict[str, list[tuple[int, int]]]:
+    """The bounds of each dimension of the tensors that a user gives, by the inputs' names."""
+    users = set(program.graph_signature.user_inputs)
+    return {
+        node.name: [bounds(size) for size in node.meta["val"].shape]
+        for node in program.graph.nodes
+        if node.op == "placeholder"
+        and node.name in users
+        and isinstance(node.meta.get("val"), torch.Tensor)
+    }
+
+
+def refuse_narrowed(
+    name: str, before: Mapping[str, list[tuple[int, int]]], program: ExportedProgram
+) -> None:
+    """LoweringError where a size that the user left open is open no more.
+
+    Writing an operator with others may fix one; the program would then refuse, when it runs,
+    what it was exported for.
+    """
+    after = input_bounds(program)
+    rows = [
+        Row(
+            *(name, "", node, "", False, ""),
+            reason=f"dimension {dim} of this input may be {_range(was)} and became {_range(now)}",
+            remedy="export with example inputs whose dynamic sizes are larger than 2, or fix the "
+            "size in dynamic_shapes",
+        )
+        for node, sizes in before.items()
+        for dim, (was, now) in enumerate(zip(sizes, after.get(node, sizes), strict=True))
+        if now[0] > was[0] or now[1] not in (was[1], UNBOUNDED)
+    ]
+    if rows:
+        noun = "size" if len(rows) == 1 else "sizes"
+        raise LoweringError(f"lowering fixed {len(rows)} dynamic {noun}:", rows)
+
+
+def _range(size: tuple[int, int]) -> str:
+    low, high = size
+    if low == high:
+        return str(low)
+    return f"{low} to {high}" if high != UNBOUNDED else f"{low} and more"

@@ -398,6 +398,18 @@ for name, dtype in (("two_buffers", torch.float32), ("two_dtypes", torch.int8)):
 
 # --- dtypes and degenerate forms of products ------------------------------------------------------
 
+CASES["products_over_nothing"] = case(
+    lambda m, x, y: (x @ y, torch.addmm(torch.ones(2), x, y), F.linear(x, y.t(), torch.ones(2))),
+    values(torch.zeros(3, 0), torch.zeros(0, 2)),
+)
+CASES["convolution_of_volumes_in_float64"] = case(
+    lambda m, x: m.up(m.down(x)),
+    lambda: (torch.randn(1, 2, 4, 5, 6).double(),),
+    lambda: {
+        "down": nn.Conv3d(2, 4, 3, (2, 1, 2), 1, groups=2).double(),
+        "up": nn.ConvTranspose3d(4, 3, (2, 3, 1), 2, (1, 0, 0), (1, 0, 1)).double(),
+    },
+)
 CASES["cat_of_several_dtypes"] = case(
     lambda m, x, i, h: (torch.cat([x, i, h], -1), torch.stack([i, x]), torch.cat([x * 2, i]) + 1),
     values(

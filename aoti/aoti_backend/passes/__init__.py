@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from torch import fx
 
-from aoti_backend.passes.keep_results_apart import keep_results_apart
+from backend_common.keep_results_apart import keep_results_apart
 from aoti_backend.passes.pass_constants_to_bodies import PassConstantsToBodies
 from aoti_backend.passes.replace_view_copies import ReplaceViewCopies
 from aoti_backend.passes.restore_plain_operators import restore_plain_operators

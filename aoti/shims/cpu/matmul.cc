@@ -18,6 +18,11 @@ void matmul(const Tensor& out, const Tensor& a, const Tensor& b, double alpha, d
           "sizes ", a.sizes(), " times ", b.sizes(), " do not make ", out.sizes());
   require(a.dtype() == out.dtype() && b.dtype() == out.dtype(), "dtypes ", name_of(a.dtype()),
           " and ", name_of(b.dtype()), ", result ", name_of(out.dtype()));
+  if (alpha == 0 && a.size(rank - 1) != 0) {
+    // As BLAS has it: what is multiplied by 0 is not looked at, infinities included.
+    matmul(out, narrow(a, rank - 1, 0, 0), narrow(b, rank - 2, 0, 0), 1, beta);
+    return;
+  }
   dispatch(Numbers{}, out.dtype(), [&](auto type) {
     using T = typename decltype(type)::type;
     const int64_t batch = rank == 3 ? out.size(0) : 1;

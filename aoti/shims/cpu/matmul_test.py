@@ -53,6 +53,12 @@ def test_a_beta_of_zero_lets_no_nan_through():
     compare(out, torch.eye(2))
 
 
+def test_an_alpha_of_zero_lets_no_infinity_through():
+    out, a = torch.empty(2, 2), torch.full([2, 2], torch.inf)
+    SHIMS.call("aoti_torch_cpu_addmm_out", out, torch.ones(2), a, a, 3, 0)
+    compare(out, torch.full([2, 2], 3.0))
+
+
 def test_more_than_one_block_of_each_size():
     for rows, depth, columns in [(200, 700, 40), (17, 4, 3100)]:
         a, b, out = (
