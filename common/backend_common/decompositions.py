@@ -340,6 +340,27 @@ def addmm(
     return torch.mm(a, b) * alpha if alpha != 1 else torch.mm(a, b)
 
 
+def _crops(node: fx.Node) -> bool:
+    return any(isinstance(pad, int) and pad < 0 for pad in cast("list[Any]", node.args[1]))
+
+
+def padding(x: torch.Tensor, pads: list[Any], value: Any = 0) -> Any:
+    """Given:  constant_pad_nd(x, [-1, 1]), whose kernel takes no negative numbers
+    Result: constant_pad_nd(x[..., 1:], [0, 1])
+    """
+    negative = [isinstance(pad, int) and pad < 0 for pad in pads]
+    if not any(negative):
+        return NotImplemented
+    for at, crop in enumerate(negative):
+        dim = x.dim() - 1 - at // 2
+        if crop and at % 2 == 0:
+            x = torch.narrow(x, dim, -pads[at], x.shape[dim] + pads[at])
+        elif crop:
+            x = torch.narrow(x, dim, 0, x.shape[dim] + pads[at])
+    rest = [0 if crop else pad for crop, pad in zip(negative, pads, strict=True)]
+    return aten.constant_pad_nd(x, rest, value) if any(rest) else x.clone()
+
+
 def _as_frames(x: torch.Tensor) -> torch.Tensor:
     """(N, C, D, H, W) as (N * D, C, H, W)."""
     return x.transpose(1, 2).flatten(0, 1)
@@ -609,7 +630,7 @@ DECOMPOSITIONS: Mapping[Operator, Decomposition] = {
         composites=(aten.argsort.stable,),
     ),
     aten.constant_pad_nd.default: Decomposition(
-        _nothing, "aten::constant_pad_nd.out", composites=(aten.pad.default,)
+        padding, "aten::constant_pad_nd.out", _crops, (aten.pad.default,)
     ),
     aten.nonzero.default: Decomposition(
         None, "aten::nonzero.out", wrong=lambda node: node.args[0].meta["val"].dim() > 1

@@ -99,6 +99,7 @@ CASES = {
     "channels_last_with_a_row": (lambda x, y: x + y, IMAGE, INTS[:5]),
     "channels_last_reduced": (lambda x: x.amax(1), IMAGE),
     "channels_last_padded": (lambda x: F.pad(x, [1, 1]), IMAGE),
+    "cropped": (lambda x: (F.pad(x, [-1, 1]), F.pad(x, [2, -2, -1, -1], value=7)), IMAGE),
     "channels_last_of_a_composite": (lambda x: F.pixel_unshuffle(x[..., :4], 2), IMAGE),
     "channels_last_resampled": (
         lambda x: F.interpolate(x, size=5, mode="bilinear"),

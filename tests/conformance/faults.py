@@ -8,6 +8,9 @@ import fnmatch
 
 FAULTS: tuple[tuple[str, str, str, str], ...] = (
     ("layer_norm", "*", "float64", "its kernel computes float64 in float32"),
+    ("instance_norm*", "*", "float64", "its kernel computes float64 in float32"),
+    ("interpolate bilinear*", "*", "float64", "its kernel computes places in float32"),
+    ("interpolate *linear*", "edges*", "", "torch writes it as a + (b - a) w, NaN of infinities"),
     ("*max_pool*", "edges*", "", "its kernel of pooling drops NaN"),
     (
         "*_mean",
