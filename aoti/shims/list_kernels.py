@@ -10,7 +10,7 @@ _DYNAMIC, _DYNSYM = 6, 11  # section types
 _SONAME = 14  # a dynamic entry's tag
 
 
-class NotALibrary(ValueError):
+class LibraryError(ValueError):
     """The bytes are no 64-bit little-endian ELF shared library."""
 
 
@@ -18,10 +18,10 @@ def exported(library: bytes) -> tuple[str, list[str]]:
     """SONAME ("" if none) and the sorted names of all symbols that the library defines.
 
     Raises:
-        NotALibrary: what was found in place of an ELF library.
+        LibraryError: what was found in place of an ELF library.
     """
     if library[:6] != _MAGIC:
-        raise NotALibrary(f"starts with {library[:6]!r}, not with {_MAGIC!r}")
+        raise LibraryError(f"starts with {library[:6]!r}, not with {_MAGIC!r}")
     (table,) = struct.unpack_from("<Q", library, 0x28)
     entry_size, count = struct.unpack_from("<HH", library, 0x3A)
     # Of each section: type, offset, size, the section it refers to, the size of its entries.

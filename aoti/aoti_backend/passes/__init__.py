@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
+from backend_common.keep_results_apart import keep_results_apart
 from torch import fx
 
-from backend_common.keep_results_apart import keep_results_apart
 from aoti_backend.passes.pass_constants_to_bodies import PassConstantsToBodies
 from aoti_backend.passes.replace_view_copies import ReplaceViewCopies
 from aoti_backend.passes.restore_plain_operators import restore_plain_operators

@@ -3,11 +3,11 @@
 import pytest
 import torch
 from backend_common.diagnostics import Diagnostics
+from backend_common.keep_results_apart import keep_results_apart
 from executorch.exir.dialects._ops import ops as exir_ops
 from torch._subclasses import FakeTensorMode
 from torch.fx import Graph, GraphModule
 
-from backend_common.keep_results_apart import keep_results_apart
 from aoti_backend.passes.pass_constants_to_bodies import PassConstantsToBodies
 from aoti_backend.passes.replace_view_copies import ReplaceViewCopies
 from aoti_backend.passes.restore_plain_operators import restore_plain_operators

@@ -2,8 +2,18 @@
 
 import pytest
 import torch
-from shim_calls import COMPLEX, EVERYTHING, FLOATS, INTEGERS, ShimError, Shims, check, compare
-from shim_calls import layouts, values
+from shim_calls import (
+    COMPLEX,
+    EVERYTHING,
+    FLOATS,
+    INTEGERS,
+    ShimError,
+    Shims,
+    check,
+    compare,
+    layouts,
+    values,
+)
 
 SHIMS = Shims()
 SHAPES = [((), ()), ((7,), (7,)), ((4, 6), (6,)), ((2, 1, 3), (4, 1)), ((0, 3), (1, 3)), ((3,), ())]

@@ -44,11 +44,18 @@ def test_the_largest_come_from():
 
 
 def test_no_bags():
-    run(torch.ones(3, 2), torch.tensor([], dtype=torch.int64), torch.tensor([], dtype=torch.int64), 0)
+    run(
+        torch.ones(3, 2),
+        torch.tensor([], dtype=torch.int64),
+        torch.tensor([], dtype=torch.int64),
+        0,
+    )
 
 
 def test_what_is_outside_is_refused():
     for index, offset, text in [(9, 0, "index 9 is outside of 9 rows"), (0, 1, "offset 1 of 1")]:
         arguments = [torch.ones(9, 5), torch.tensor([index]), torch.tensor([offset])]
         with pytest.raises(ShimError, match=text):
-            SHIMS.call("aoti_torch_cpu__embedding_bag", *arguments, False, 0, False, None, False, -1)
+            SHIMS.call(
+                "aoti_torch_cpu__embedding_bag", *arguments, False, 0, False, None, False, -1
+            )

@@ -5,7 +5,7 @@ import torch
 from shim_calls import EVERYTHING, REALS, ShimError, Shims, check, compare, layouts, values
 
 SHIMS = Shims()
-I = torch.tensor
+INT = torch.tensor
 
 
 def index_lists():
@@ -13,19 +13,19 @@ def index_lists():
     generator = torch.Generator().manual_seed(0)
     mask = torch.randint(0, 2, (4, 5), generator=generator).bool()
     return [
-        ((6,), [I([0, -1, 3, 3])]),
-        ((4, 5, 3), [I([1, -4])]),
-        ((4, 5, 3), [None, I([[0, 4], [2, 2]])]),
-        ((4, 5, 3), [None, None, I([2, 0])]),
-        ((4, 5, 3), [I([1, 2]), I([0, -1])]),
-        ((4, 5, 3), [I([1, 2]), None, I([0, -1])]),
-        ((4, 5, 3), [None, I([[1], [2]]), I([0, -1])]),
-        ((4, 5, 3), [I(2), None, I([0, -1, 1])]),
+        ((6,), [INT([0, -1, 3, 3])]),
+        ((4, 5, 3), [INT([1, -4])]),
+        ((4, 5, 3), [None, INT([[0, 4], [2, 2]])]),
+        ((4, 5, 3), [None, None, INT([2, 0])]),
+        ((4, 5, 3), [INT([1, 2]), INT([0, -1])]),
+        ((4, 5, 3), [INT([1, 2]), None, INT([0, -1])]),
+        ((4, 5, 3), [None, INT([[1], [2]]), INT([0, -1])]),
+        ((4, 5, 3), [INT(2), None, INT([0, -1, 1])]),
         ((4, 5, 3), [mask]),
         ((4, 5), [mask]),
         ((2, 4, 5), [None, mask]),
-        ((4, 5), [I([], dtype=torch.int64)]),
-        ((4, 5, 3), [I([1, 2], dtype=torch.int32), None]),
+        ((4, 5), [INT([], dtype=torch.int64)]),
+        ((4, 5, 3), [INT([1, 2], dtype=torch.int32), None]),
     ]
 
 
@@ -66,15 +66,15 @@ def test_index_put(dtype, accumulate):
 
 def test_index_put_of_different_values_and_layouts():
     self, put = values([4, 6], torch.float32), values([6, 3], torch.float32, 1)
-    indices = [None, I([5, 0, 2])]
+    indices = [None, INT([5, 0, 2])]
     for target in layouts([4, 6], torch.float32)[:3]:
         arguments = [target, indices, put[:4], False]
         check(SHIMS, "index_put", torch.ops.aten.index_put, arguments)
-    arguments = [self, [I([1, 1, 3])], put.t()[:, :6], True]
+    arguments = [self, [INT([1, 1, 3])], put.t()[:, :6], True]
     check(SHIMS, "index_put", torch.ops.aten.index_put, arguments)
 
 
-@pytest.mark.parametrize("dtype", REALS + [torch.bool, torch.complex64])
+@pytest.mark.parametrize("dtype", [*REALS, torch.bool, torch.complex64])
 def test_nonzero_and_masks(dtype):
     for shape in [(), (7,), (4, 5), (2, 3, 4), (0, 3)]:
         for x in layouts(shape, dtype):
@@ -99,15 +99,15 @@ def test_masks_broadcast():
 def test_an_index_outside_is_refused():
     for place in (-5, 4):
         with pytest.raises(ShimError, match=f"index {place} is outside of dimension 0 of size 4"):
-            SHIMS.call("aoti_torch_cpu_index_Tensor", torch.ones(4), [I([0, place])])
+            SHIMS.call("aoti_torch_cpu_index_Tensor", torch.ones(4), [INT([0, place])])
         with pytest.raises(ShimError, match=f"index {place} is outside"):
             out = torch.ones(4)
-            arguments = [out, out, [I([place])], torch.ones(1), True]
+            arguments = [out, out, [INT([place])], torch.ones(1), True]
             SHIMS.call("aoti_torch_index_put_out", *arguments)
 
 
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ShimError, match=r"a mask of sizes \[3\] for a tensor of \[4\]"):
-        SHIMS.call("aoti_torch_cpu_index_Tensor", torch.ones(4), [I([True, False, True])])
+        SHIMS.call("aoti_torch_cpu_index_Tensor", torch.ones(4), [INT([True, False, True])])
     with pytest.raises(ShimError, match="the mask selects 2 elements, the source has 1"):
-        SHIMS.call("aoti_torch_cpu_masked_scatter", torch.ones(2), I([True, True]), torch.ones(1))
+        SHIMS.call("aoti_torch_cpu_masked_scatter", torch.ones(2), INT([True, True]), torch.ones(1))

@@ -79,7 +79,10 @@ def test_an_infinity_and_a_nan_come_through():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_bmm_and_baddbmm(dtype):
-    for batch, (rows, depth, columns) in [(1, (9, 20, 10)), (5, (3, 40, 17)), (0, (2, 2, 2))] + [
+    for batch, (rows, depth, columns) in [
+        (1, (9, 20, 10)),
+        (5, (3, 40, 17)),
+        (0, (2, 2, 2)),
         (40, (1, 8, 30)),
         (2, (5, 0, 3)),
     ]:

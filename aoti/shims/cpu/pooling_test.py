@@ -24,7 +24,7 @@ WINDOWS = [(2, 2, 0, 1), (3, 2, 1, 1), (3, 1, 1, 2), (2, 3, 1, 1), (3, 3, 0, 2)]
 
 
 @pytest.mark.parametrize("rank", [2, 3])
-@pytest.mark.parametrize("dtype", FLOATS + [torch.int64])
+@pytest.mark.parametrize("dtype", [*FLOATS, torch.int64])
 def test_max_pool(rank, dtype):
     operator = getattr(aten, f"max_pool{rank}d_with_indices")
     for x in images(rank, dtype):
@@ -52,9 +52,7 @@ def test_avg_pool(rank, dtype):
                     windows = [[n] * rank for n in (kernel, stride, padding)]
                     arguments = [x, *windows, ceil, include, divisor]
                     tolerance = TOLERANCE.get(dtype)
-                    check(
-                        SHIMS, f"avg_pool{rank}d", operator, arguments, tolerance, in_float=True
-                    )
+                    check(SHIMS, f"avg_pool{rank}d", operator, arguments, tolerance, in_float=True)
 
 
 @pytest.mark.parametrize("rank", [2, 3])

@@ -35,7 +35,7 @@ def test_sums_and_products(name, dtype):
 
 
 @pytest.mark.parametrize("name", ["cummax", "cummin"])
-@pytest.mark.parametrize("dtype", REALS + [torch.bool])
+@pytest.mark.parametrize("dtype", [*REALS, torch.bool])
 def test_extremes_and_where_they_are(name, dtype):
     for shape, dim in SHAPES:
         for x in inputs(shape, dtype):

@@ -138,7 +138,7 @@ def test_the_largest_is_a_nan_if_there_is_one():
 
 
 @pytest.mark.parametrize("reduction", ["prod", "mean", "amax", "amin"])
-@pytest.mark.parametrize("dtype", FLOATS + [torch.int64, torch.uint8])
+@pytest.mark.parametrize("dtype", [*FLOATS, torch.int64, torch.uint8])
 def test_index_reduce(dtype, reduction):
     def operator(self, dim, index, source, reduction, include):
         return torch.index_reduce(self, dim, index, source, reduction, include_self=include)

@@ -29,7 +29,7 @@ def inputs(shape, dtype):
         yield x
 
 
-@pytest.mark.parametrize("dtype", REALS + [torch.bool])
+@pytest.mark.parametrize("dtype", [*REALS, torch.bool])
 def test_sort_is_stable(dtype):
     for shape, dim in SHAPES:
         for x in inputs(shape, dtype):

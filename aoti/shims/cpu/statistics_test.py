@@ -22,7 +22,13 @@ def test_histc(dtype):
 def test_segment_reduce(dtype, reduction):
     def operator(x, reduction, lengths, indices, offsets, axis, unsafe, initial):
         return torch.segment_reduce(
-            x, reduction, lengths=lengths, offsets=offsets, axis=axis, unsafe=unsafe, initial=initial
+            x,
+            reduction,
+            lengths=lengths,
+            offsets=offsets,
+            axis=axis,
+            unsafe=unsafe,
+            initial=initial,
         )
 
     tolerance = 5e-2 if dtype in FLOATS[2:] else 1e-4

@@ -34,7 +34,9 @@ def test_complex_numbers_as_pairs(dtype):
     for x in layouts((4, 6), z):
         check(SHIMS, "view_as_real", torch.view_as_real, [x])
     check(SHIMS, "view_as_complex", torch.view_as_complex, [values([3, 4, 2], dtype)])
-    check(SHIMS, "view_as_complex", torch.view_as_complex, [values([4, 3, 2], dtype).transpose(0, 1)])
+    check(
+        SHIMS, "view_as_complex", torch.view_as_complex, [values([4, 3, 2], dtype).transpose(0, 1)]
+    )
     with pytest.raises(ShimError, match="two numbers side by side"):
         SHIMS.call("aoti_torch_cpu_view_as_complex", values([2, 4], dtype).t())
 

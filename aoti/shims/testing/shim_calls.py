@@ -20,14 +20,28 @@ SCALARS = {
     "bool": ctypes.c_bool,
     "const char*": ctypes.c_char_p,
 }
-DTYPES = {
-    number: dtype
-    for number, dtype in enumerate(
-        [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16]
-        + [torch.float32, torch.float64, torch.complex32, torch.complex64, torch.complex128]
-        + [torch.bool, None, None, None, torch.bfloat16]
+DTYPES = dict(
+    enumerate(
+        [
+            torch.uint8,
+            torch.int8,
+            torch.int16,
+            torch.int32,
+            torch.int64,
+            torch.float16,
+            torch.float32,
+            torch.float64,
+            torch.complex32,
+            torch.complex64,
+            torch.complex128,
+            torch.bool,
+            None,
+            None,
+            None,
+            torch.bfloat16,
+        ]
     )
-} | {27: torch.uint16, 28: torch.uint32, 29: torch.uint64}
+) | {27: torch.uint16, 28: torch.uint32, 29: torch.uint64}
 NUMBERS = {dtype: number for number, dtype in DTYPES.items() if dtype}
 
 
