@@ -322,7 +322,10 @@ def concatenation(tensors: list[torch.Tensor], dim: int = 0) -> Any:
 
 
 def _has_a_zero_factor(node: fx.Node) -> bool:
-    return _multiplies_nothing(node) or 0 in (node.kwargs.get("beta", 1), node.kwargs.get("alpha", 1))
+    return _multiplies_nothing(node) or 0 in (
+        node.kwargs.get("beta", 1),
+        node.kwargs.get("alpha", 1),
+    )
 
 
 def addmm(

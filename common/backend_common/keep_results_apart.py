@@ -4,8 +4,9 @@ import operator
 from typing import Any
 
 import torch
-from backend_common.graph import attribute, graph_modules
 from torch import fx
+
+from backend_common.graph import attribute, graph_modules
 
 aten = torch.ops.aten
 _CONTROL_FLOW = (torch.ops.higher_order.cond, torch.ops.higher_order.while_loop)
