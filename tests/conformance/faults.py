@@ -9,6 +9,7 @@ import fnmatch
 FAULTS: tuple[tuple[str, str, str, str], ...] = (
     ("layer_norm", "*", "float64", "its kernel computes float64 in float32"),
     ("instance_norm*", "*", "float64", "its kernel computes float64 in float32"),
+    ("grid_sample *", "*", "bfloat16", "its kernel computes places in bfloat16"),
     ("interpolate bilinear*", "*", "float64", "its kernel computes places in float32"),
     ("interpolate *linear*", "edges*", "", "torch writes it as a + (b - a) w, NaN of infinities"),
     ("*max_pool*", "edges*", "", "its kernel of pooling drops NaN"),
@@ -28,8 +29,9 @@ FAULTS: tuple[tuple[str, str, str, str], ...] = (
 )
 
 
-# ExecuTorch writes them with views, and whether the copy of a view is channels last is its affair.
-FREE_ORDER = frozenset({"channel_shuffle", "glu", "roll", "unsqueeze"})
+# They are written with views, or with other operators, and whether those are channels last is not
+# said by their operands.
+FREE_ORDER = frozenset({"channel_shuffle", "copysign", "glu", "roll", "unsqueeze"})
 
 
 def fault_of(operator: str, label: str, dtype: str) -> str | None:
