@@ -462,7 +462,7 @@ def test_executorchs_own_runtime_in_the_same_process(path, order):
 def test_a_missing_library_is_an_error_that_lists_the_places(path, tmp_path):
     code = (
         "import sys; from backend_common import load, ExecutionError, libraries\n"
-        "libraries.candidates = lambda name, folder: [folder / 'nowhere' / name]\n"
+        "libraries.candidates = lambda name, folder, room: [folder / 'nowhere' / name]\n"
         "try: load(sys.argv[1])\n"
         "except ExecutionError as error: print(error)"
     )
