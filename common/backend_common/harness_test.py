@@ -78,9 +78,7 @@ def test_difference():
 
 
 def test_refusal_carries_its_rows():
-    refused = case(
-        lambda x: torch.digamma(x), torch.randn(3), refusable=frozenset({"portable"})
-    )
+    refused = case(lambda x: torch.digamma(x), torch.randn(3), refusable=frozenset({"portable"}))
     outcome = check_case(refused, "portable")
     assert outcome.kind == "refusal"
     assert [row.operator for row in outcome.rows] == ["aten.digamma.default"]
