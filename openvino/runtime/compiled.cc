@@ -46,14 +46,17 @@ std::string mismatch(const Payload& payload, const std::string& device, const Ve
 /// Models by what makes them equal. Never destroyed: handles may be freed after statics are.
 class Shared {
  public:
-  /// The model of this name, which `make` makes unless it is alive. One caller at a time makes
-  /// it, and the others wait; models of other names are not held up.
+  /// The model of this name, which `make` makes unless it is alive; one that it makes dynamic is
+  /// its caller's alone. One caller at a time makes it, and the others wait; models of other names
+  /// are not held up.
   template <typename Make>
   std::shared_ptr<const Compiled> get(const std::string& name, Make&& make) {
     const std::shared_ptr<Slot> slot = slot_of(name);
     std::lock_guard<std::mutex> lock(slot->mutex);
     std::shared_ptr<const Compiled> model = slot->model.lock();
-    if (model == nullptr || model->spoilt()) slot->model = model = make();
+    if (model != nullptr) return model;
+    model = make();
+    if (model != nullptr && !model->dynamic()) slot->model = model;
     return model;
   }
 
@@ -100,11 +103,14 @@ Error Compiled::make(std::shared_ptr<const OpenvinoApi> api, const Options& opti
     const auto create = [&]() -> std::shared_ptr<const Compiled> {
       std::shared_ptr<Compiled> model(new Compiled(api, device));
       error = model->create(from, options, payload, weights, &problem);
-      if (error == Error::Ok) model->keep_recipe(options, payload, weights);
+      if (error == Error::Ok) model->keep_recipe(from, options, payload);
       return error == Error::Ok ? model : nullptr;
     };
     // Equal memory is only equal as long as the one who has it is alive.
     if (from == From::kBlob && !api->version.binds_blobs()) return create();
+    const bool dynamic = std::any_of(payload.inputs.begin(), payload.inputs.end(),
+                                     [](const ValueSpec& input) { return input.dynamic(); });
+    if (dynamic) return create();
     std::string name = device;
     for (const auto& [key, value] : options.properties(from == From::kBlob)) {
       name += '\n' + key + '=' + value;
@@ -147,27 +153,58 @@ Error Compiled::make(std::shared_ptr<const OpenvinoApi> api, const Options& opti
   return error;
 }
 
-void Compiled::keep_recipe(const Options& options, const Payload& payload,
-                           std::shared_ptr<const Weights> weights) {
-  const bool dynamic = std::any_of(payload.inputs.begin(), payload.inputs.end(),
-                                   [](const ValueSpec& input) { return input.dynamic(); });
-  if (!dynamic || payload.ir.size == 0) return;
-  auto recipe = std::make_unique<Recipe>();
-  recipe->options = options;
-  recipe->options.compile = Options::Compile::kAlways;
-  recipe->payload = payload;
-  recipe->payload.blob.reset();
-  recipe->ir.assign(reinterpret_cast<const char*>(payload.ir.data), payload.ir.size);
-  recipe->payload.ir = {reinterpret_cast<const uint8_t*>(recipe->ir.data()), recipe->ir.size()};
-  recipe->weights = std::move(weights);
+void Compiled::keep_recipe(From from, const Options& options, const Payload& payload) {
+  // What OpenVINO has copied is not kept for the sake of a failure.
+  if (!dynamic_ || (from == From::kBlob && !api_->version.binds_blobs())) return;
+  auto recipe = std::make_shared<Recipe>(Recipe{from, options, payload, ""});
+  recipe->payload.ir = {};
+  if (from == From::kBlob) {
+    recipe->payload.blob->code = {};
+  } else {
+    recipe->payload.blob.reset();
+    recipe->ir.assign(reinterpret_cast<const char*>(payload.ir.data), payload.ir.size);
+    recipe->payload.ir = {reinterpret_cast<const uint8_t*>(recipe->ir.data()), recipe->ir.size()};
+  }
   recipe_ = std::move(recipe);
 }
 
 Error Compiled::remake(std::shared_ptr<const Compiled>* out) const {
   ETB_REQUIRE(recipe_ != nullptr, InvalidState,
-              "OpenVINO: a run on sizes that the model does not take has failed, and a program of "
-              "stock ExecuTorch does not recover from that: load it again");
-  return make(api_, recipe_->options, recipe_->payload, recipe_->weights, out);
+              "OpenVINO %s: a run has failed, on sizes that the model does not take or otherwise, "
+              "and what the model was imported from is not in memory: load it again",
+              api_->version.text.c_str());
+  std::shared_ptr<Compiled> model(new Compiled(api_, device_));
+  std::string problem;
+  const Error error =
+      model->create(recipe_->from, recipe_->options, recipe_->payload, weights_, &problem);
+  if (error != Error::Ok) {
+    runtime::log_error(__FILE__, __LINE__, __func__,
+                       "OpenVINO " + api_->version.text + ": after a failed run: " + problem);
+    return error;
+  }
+  model->recipe_ = recipe_;
+  *out = std::move(model);
+  return Error::Ok;
+}
+
+bool Compiled::takes_many_sizes() const {
+  size_t inputs = 0;
+  // Where OpenVINO does not say, a handle that asks will report it.
+  if (api_->ov_compiled_model_inputs_size(model_.get(), &inputs) != ov_status_e::OK) return true;
+  for (size_t i = 0; i < inputs; ++i) {
+    OwnedPort port(api_);
+    OwnedPartialShape shape(api_);
+    if (api_->ov_compiled_model_input_by_index(model_.get(), i, port.out()) != ov_status_e::OK ||
+        api_->ov_port_get_partial_shape(port.get(), shape.out()) != ov_status_e::OK) {
+      return true;
+    }
+    const ov_rank_t& rank = shape.get().rank;
+    if (rank.min != rank.max) return true;
+    for (int64_t d = 0; d < rank.min; ++d) {
+      if (shape.get().dims[d].min != shape.get().dims[d].max) return true;
+    }
+  }
+  return false;
 }
 
 Error Compiled::create(From from, const Options& options, const Payload& payload,
@@ -183,6 +220,7 @@ Error Compiled::create(From from, const Options& options, const Payload& payload
                                         : compile(payload.ir, bytes, properties, problem);
   if (done) {
     if (from == From::kIr || api_->version.binds_blobs()) weights_ = weights;
+    dynamic_ = takes_many_sizes();
     return Error::Ok;
   }
   const std::string why = *problem;

@@ -3,10 +3,9 @@
 
 #include <executorch/runtime/core/error.h>
 
-#include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <utility>
 
 #include "executorch_backends/openvino/runtime/options.h"
 #include "executorch_backends/openvino/runtime/ov_objects.h"
@@ -19,8 +18,8 @@ namespace executorch_backends::openvino {
 class Compiled {
  public:
   /// The payload's blob where it runs, else its IR, as `options.compile` says. `weights` are null
-  /// where the payload has none. A model that is alive and equal is returned instead: same
-  /// device, properties and IR or code (by SHA-256), and the same weights in memory.
+  /// where the payload has none. A model that is alive and equal is returned instead, unless it is
+  /// dynamic: same device, properties and IR or code (by SHA-256), and the same weights in memory.
   ///
   /// Memory is kept as long as OpenVINO reads it: by models made from IR on every version, by
   /// imported blobs from 2026.4 on.
@@ -33,34 +32,30 @@ class Compiled {
   const ov_compiled_model_t* get() const { return model_.get(); }
   const std::string& device() const { return device_; }
 
-  /// A run of a model with dynamic inputs failed, for instance on sizes that do not fit each
-  /// other. OpenVINO's CPU device then takes the sizes of that run for those of later ones, so
-  /// that the model is of no more use, to no handle.
-  void spoil() const { spoilt_ = true; }
-  bool spoilt() const { return spoilt_; }
+  /// Whether the sizes of an input may change from run to run. A run that fails, for instance on
+  /// sizes that do not fit each other, spoils such a model: OpenVINO's CPU device takes the sizes
+  /// of that run for those of later ones. So that no handle spoils another's, each has its own.
+  bool dynamic() const { return dynamic_; }
 
-  /// The model compiled anew, or another handle's that has been. An error for a bare blob.
+  /// A dynamic model once more, from what this one was made of: imported again, or compiled again.
+  /// An error for a blob that OpenVINO has copied, whose bytes are gone.
   executorch::runtime::Error remake(std::shared_ptr<const Compiled>* out) const;
-
-  /// Held over a run of a model with dynamic inputs, so that no other one follows a failed run
-  /// before the model is spoilt.
-  std::mutex& runs() const { return runs_; }
 
   bool reads_weights() const { return weights_ != nullptr; }
 
  private:
   enum class From { kBlob, kIr };
 
-  /// What it takes to compile a model once more.
+  /// What it takes, beside the weights, to make a dynamic model once more.
   struct Recipe {
+    From from;
     Options options;
-    Payload payload;
-    std::string ir;  // the payload's, which is freed after loading
-    std::shared_ptr<const Weights> weights;
+    Payload payload;  // its views that are needed are of `ir`
+    std::string ir;   // empty for a blob
   };
 
-  void keep_recipe(const Options& options, const Payload& payload,
-                   std::shared_ptr<const Weights> weights);
+  void keep_recipe(From from, const Options& options, const Payload& payload);
+  bool takes_many_sizes() const;
 
   Compiled(std::shared_ptr<const OpenvinoApi> api, std::string device)
       : api_(std::move(api)), device_(std::move(device)), model_(api_) {}
@@ -77,9 +72,8 @@ class Compiled {
   std::shared_ptr<const Weights> weights_;
   std::shared_ptr<const OwnedCore> core_;
   OwnedCompiledModel model_;
-  std::unique_ptr<const Recipe> recipe_;  // of a model from IR with dynamic inputs
-  mutable std::atomic<bool> spoilt_{false};
-  mutable std::mutex runs_;
+  bool dynamic_ = false;
+  std::shared_ptr<const Recipe> recipe_;
 };
 
 }  // namespace executorch_backends::openvino

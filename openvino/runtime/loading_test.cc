@@ -51,17 +51,19 @@ TEST_F(FakeOpenvino, ABlobOfStockExecutorchRuns) {
 
 TEST_F(FakeOpenvino, MemoryIsKeptAsLongAsTheVersionReadsIt) {
   for (const char* compile : {"never", "always"}) {
-    const bool kept = kIsNew || compile == std::string("always");
-    TestProgram loaded(program());
-    {
-      auto handle = init(&loaded, {option("compile", compile)});
-      ASSERT_NE(handle, nullptr) << log();
-      EXPECT_EQ(loaded.freed(), 1);
-      EXPECT_EQ(loaded.data().freed(), kept ? 0 : 1);
-      expect_runs(handle);
-      EXPECT_EQ(loaded.data().freed(), kept ? 0 : 1);
+    for (const bool dynamic : {false, true}) {
+      const bool kept = kIsNew || compile == std::string("always");
+      TestProgram loaded(dynamic ? program("d\x05", {6, {{1, 4}, {3, 3}}}) : program());
+      {
+        auto handle = init(&loaded, {option("compile", compile)});
+        ASSERT_NE(handle, nullptr) << log();
+        EXPECT_EQ(loaded.freed(), 1);
+        EXPECT_EQ(loaded.data().freed(), kept ? 0 : 1) << dynamic;
+        expect_runs(handle);
+        EXPECT_EQ(loaded.data().freed(), kept ? 0 : 1) << dynamic;
+      }
+      EXPECT_EQ(loaded.data().freed(), 1);
     }
-    EXPECT_EQ(loaded.data().freed(), 1);
   }
 }
 

@@ -55,6 +55,14 @@ Error narrow(const ValueSpec& declared, const char* kind, size_t index, ValueSpe
   return Error::Ok;
 }
 
+Error make_request(const Compiled& compiled, OwnedInferRequest* out) {
+  ETB_REQUIRE(compiled.api()->ov_compiled_model_create_infer_request(compiled.get(), out->out()) ==
+                  ov_status_e::OK,
+              Internal, "OpenVINO: cannot create an infer request on %s: %s",
+              compiled.device().c_str(), compiled.api()->last_error().c_str());
+  return Error::Ok;
+}
+
 }  // namespace
 
 Model::Model(std::shared_ptr<const Compiled> compiled, std::shared_ptr<const WeightsLease> lease,
@@ -70,24 +78,17 @@ Error Model::create(std::shared_ptr<const Compiled> compiled,
                     std::unique_ptr<Model>* out) {
   std::unique_ptr<Model> model(new Model(std::move(compiled), std::move(lease), profile));
   ETB_TRY(model->describe_ports(payload));
-  for (const Slot& slot : model->inputs_) model->dynamic_ |= slot.spec.dynamic();
-  ETB_TRY(model->request());
+  ETB_TRY(make_request(*model->compiled_, &model->request_));
   *out = std::move(model);
-  return Error::Ok;
-}
-
-Error Model::request() {
-  ETB_REQUIRE(api_->ov_compiled_model_create_infer_request(compiled_->get(), request_.out()) ==
-                  ov_status_e::OK,
-              Internal, "OpenVINO: cannot create an infer request on %s: %s",
-              compiled_->device().c_str(), api_->last_error().c_str());
   return Error::Ok;
 }
 
 Error Model::recover() {
   std::shared_ptr<const Compiled> fresh;
   ETB_TRY(compiled_->remake(&fresh));
-  request_ = OwnedInferRequest(api_);  // before the model that it is a request to
+  OwnedInferRequest request(api_);
+  ETB_TRY(make_request(*fresh, &request));
+  request_ = std::move(request);  // the old one goes before its model
   compiled_ = std::move(fresh);
   for (Slot& slot : inputs_) slot.bound = false;
   for (Slot& slot : outputs_) {
@@ -95,9 +96,8 @@ Error Model::recover() {
     slot.kept = Kept::kByOpenvino;
   }
   learned_ = false;
-  const Error error = request();
-  if (error != Error::Ok) compiled_->spoil();  // the next call tries again
-  return error;
+  spoilt_ = false;
+  return Error::Ok;
 }
 
 Error Model::describe_port(bool input, size_t index, ValueSpec* out) {
@@ -348,22 +348,11 @@ Error Model::copy_output(size_t index, Span<EValue*> values) {
 
 Error Model::run(EventTracer* tracer) {
   CallProfile profile(tracer);
-  ETB_REQUIRE(api_->ov_infer_request_infer(request_.get()) == ov_status_e::OK, Internal,
-              "OpenVINO %s: the run failed: %s", api_->version.text.c_str(),
+  const bool good = api_->ov_infer_request_infer(request_.get()) == ov_status_e::OK;
+  spoilt_ = !good && compiled_->dynamic();
+  ETB_REQUIRE(good, Internal, "OpenVINO %s: the run failed: %s", api_->version.text.c_str(),
               api_->last_error().c_str());
   return profile.finish(api_, profile_ ? request_.get() : nullptr);
-}
-
-Error Model::bind_and_run(Span<EValue*> values, EventTracer* tracer) {
-  for (size_t i = 0; i < inputs_.size(); ++i) ETB_TRY(bind_input(i, *values[i]));
-  for (size_t i = 0; i < outputs_.size(); ++i) ETB_TRY(bind_output(i, *values[inputs_.size() + i]));
-  if (!dynamic_) return run(tracer);
-  std::lock_guard<std::mutex> lock(compiled_->runs());
-  // Another handle may have spoilt the model since this one looked.
-  if (compiled_->spoilt()) return Error::Ok;
-  const Error error = run(tracer);
-  if (error != Error::Ok) compiled_->spoil();
-  return error;
 }
 
 Error Model::execute(Span<EValue*> values, EventTracer* tracer) {
@@ -375,10 +364,10 @@ Error Model::execute(Span<EValue*> values, EventTracer* tracer) {
     ETB_REQUIRE(values[i] != nullptr, InvalidArgument, "OpenVINO: value %zu of the call is null",
                 i);
   }
-  do {
-    if (compiled_->spoilt()) ETB_TRY(recover());
-    ETB_TRY(bind_and_run(values, tracer));
-  } while (compiled_->spoilt());
+  if (spoilt_) ETB_TRY(recover());
+  for (size_t i = 0; i < inputs_.size(); ++i) ETB_TRY(bind_input(i, *values[i]));
+  for (size_t i = 0; i < outputs_.size(); ++i) ETB_TRY(bind_output(i, *values[inputs_.size() + i]));
+  ETB_TRY(run(tracer));
   if (!learned_) ETB_TRY(learn_where_outputs_are());
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const EValue& result = *values[inputs_.size() + i];

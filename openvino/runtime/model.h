@@ -61,12 +61,8 @@ class Model {
 
   executorch::runtime::Error describe_ports(const Payload& payload);
   executorch::runtime::Error describe_port(bool input, size_t port, ValueSpec* out);
-  executorch::runtime::Error request();
-  /// Takes a new model in place of one that a failed run has spoilt, this handle's or another's.
+  /// Takes a new model in place of the one that a failed run has spoilt.
   executorch::runtime::Error recover();
-  executorch::runtime::Error bind_and_run(
-      executorch::runtime::Span<executorch::runtime::EValue*> values,
-      executorch::runtime::EventTracer* tracer);
   executorch::runtime::Error run(executorch::runtime::EventTracer* tracer);
   executorch::runtime::Error bind_input(size_t index, const executorch::runtime::EValue& value);
   executorch::runtime::Error bind_integer(size_t index, int64_t integer);
@@ -90,7 +86,7 @@ class Model {
   std::vector<Slot> inputs_;
   std::vector<Slot> outputs_;
   bool learned_ = false;
-  bool dynamic_ = false;  // an input is
+  bool spoilt_ = false;  // see Compiled::dynamic
   std::mutex mutex_;
 };
 
