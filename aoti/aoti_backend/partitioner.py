@@ -2,19 +2,26 @@
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, Protocol, final
+from typing import final
 
 import torch
+from backend_common import subgraph
 from backend_common.diagnostics import Rejection
 from backend_common.operators import operator_name
-from executorch.exir.backend.backend_details import BackendDetails
+from backend_common.partitioning import (
+    NONE_WITHDRAWN,
+    AllBut,
+    Kept,
+    Reject,
+    ignore,
+    leave_constants_that_are_returned,
+    refuse_a_second_backend,
+)
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.utils import tag_constant_data
 from torch import fx
 from torch.export import ExportedProgram
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
-from torch.fx.passes.operator_support import OperatorSupportBase
 
 from aoti_backend import preprocess, support
 from aoti_backend.devices import Device
@@ -26,19 +33,6 @@ _NUMBER = re.compile(r"_\d+$")
 def _edge_name(operator: torch._ops.OpOverload) -> str:
     """What the Edge dialect calls its nodes, but for a number at the end."""
     return _NUMBER.sub("", str(operator).replace(".", "_"))
-
-
-class Reject(Protocol):
-    """Receives why a node is not delegated and what to do about it."""
-
-    def __call__(self, node: fx.Node, reason: str, remedy: str) -> None: ...
-
-
-def _ignore(node: fx.Node, reason: str, remedy: str) -> None:
-    pass
-
-
-_NOTHING: Mapping[str, Rejection] = MappingProxyType({})
 
 
 @final
@@ -54,14 +48,14 @@ class AotiPartitioner(Partitioner):
         options: Options | None = None,
         *,
         keep: frozenset[str] = frozenset(),
-        withdrawn: Mapping[str, Rejection] = _NOTHING,
-        reject: Reject = _ignore,
+        withdrawn: Mapping[str, Rejection] = NONE_WITHDRAWN,
+        reject: Reject = ignore,
     ) -> None:
         super().__init__()
-        self._keep = frozenset(name.replace("::", ".") for name in keep)
+        self._keep = Kept(keep)
         self._withdrawn = withdrawn
         self._reject = reject
-        _refuse_a_second_backend_of_the_same_name(device.backend_id)
+        refuse_a_second_backend(device.backend_id, preprocess.__name__)
         specs = (options or Options()).compile_specs()
         self._specification = DelegationSpec(device.backend_id, specs)
 
@@ -91,14 +85,14 @@ class AotiPartitioner(Partitioner):
             for node in nodes:
                 node.meta["delegation_tag"] = tag
                 for operand in node.all_input_nodes:
-                    if support.body_of(operand) is not None:
+                    if subgraph.body_of(operand) is not None:
                         operand.meta["delegation_tag"] = tag
         tag_constant_data(exported_program)
-        _leave_constants_that_are_returned(exported_program)
+        leave_constants_that_are_returned(exported_program)
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
 
     def _partitions(self, program: ExportedProgram) -> list[list[fx.Node]]:
-        supported = _Supported(self._objections(program))
+        supported = AllBut(self._objections(program))
         proposed = CapabilityBasedPartitioner(
             program.graph_module, supported, allows_single_node_partition=True
         ).propose_partitions()
@@ -130,44 +124,10 @@ class AotiPartitioner(Partitioner):
             if isinstance(source, fx.Node):
                 if source in found:
                     found[node] = found[source]
-            elif name and self._kept(name):
+            elif name in self._keep:
                 object_to(node, "it is in `keep`", "take it out of `keep`")
             elif (given_back := self._withdrawn.get(node.name)) is not None:
                 object_to(node, given_back.reason, given_back.remedy)
             elif reason := support.objection(node):
                 object_to(node, reason, "")
         return found
-
-    def _kept(self, name: str) -> bool:
-        return any(name == kept or name.startswith(kept + ".") for kept in self._keep)
-
-
-def _leave_constants_that_are_returned(program: ExportedProgram) -> None:
-    """A constant that goes into one delegate moves into it, unless others need it, too."""
-    for node in program.graph.nodes:
-        tag = node.meta.get("delegation_tag")
-        elsewhere = any(user.meta.get("delegation_tag") != tag for user in node.users)
-        if node.op == "placeholder" and tag is not None and elsewhere:
-            del node.meta["delegation_tag"]
-
-
-class _Supported(OperatorSupportBase):
-    def __init__(self, objections: Mapping[fx.Node, str]) -> None:
-        self._objections = objections
-
-    def is_node_supported(self, submodules: Mapping[str, Any], node: fx.Node) -> bool:
-        return (
-            node.op == "call_function"
-            and node not in self._objections
-            and node.meta.get("delegation_tag") is None
-        )
-
-
-def _refuse_a_second_backend_of_the_same_name(backend_id: str) -> None:
-    """ExecuTorch looks the class up by its name and takes the first one."""
-    for other in BackendDetails.__subclasses__():
-        if other.__name__ == backend_id and other.__module__ != preprocess.__name__:
-            raise RuntimeError(
-                f"two backends are called {backend_id}: {other.__module__} and "
-                f"{preprocess.__name__}; import only one of them"
-            )

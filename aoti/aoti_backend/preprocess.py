@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, final
 
 import torch
+from backend_common import subgraph
 from backend_common.diagnostics import source_line
 from backend_common.dim_orders import order_of
 from backend_common.errors import LoweringError, WithdrawalError
@@ -13,12 +14,11 @@ from backend_common.io_table import Interface, Value, io_section
 from backend_common.operators import operator_name
 from backend_common.payload import Section, build, named_data_section, target_section
 from backend_common.report import Row
-from backend_common.sizes import bounds
+from backend_common.sizes import bounds, forget_pending_sizes
 from executorch.exir._serialize._named_data_store import NamedDataStore
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from torch import fx
-from torch._guards import detect_fake_mode
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.export import ExportedProgram
 
@@ -29,7 +29,6 @@ from aoti_backend import (
     options,
     passes,
     runtime,
-    subgraph,
     support,
 )
 from aoti_backend.audit import Missing
@@ -126,7 +125,7 @@ class Part:
 
     def _generate(self, module: fx.GraphModule) -> codegen.Source:
         passes.run(module)
-        _forget_pending_sizes(module)
+        forget_pending_sizes(module.graph)
         return codegen.generate(module, inputs_of(module), self.device, self._isa.vectors)
 
     def _cannot(self, error: Exception) -> list[Row]:
@@ -201,13 +200,6 @@ class Part:
             "torch": torch.__version__.partition("+")[0],
             "shims": _SHIMS_VERSION,
         }
-
-
-def _forget_pending_sizes(module: fx.GraphModule) -> None:
-    """ExecuTorch's passes ask for sizes of results whose size depends on values, and use none."""
-    mode = detect_fake_mode([n.meta["val"] for n in module.graph.nodes if "val" in n.meta])
-    if mode is not None and mode.shape_env is not None:
-        mode.shape_env.pending_fresh_unbacked_symbols.clear()
 
 
 def _brief(error: Exception) -> str:

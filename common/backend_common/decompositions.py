@@ -14,7 +14,6 @@ import torch.nn.functional as F
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.tracer import _default_decomposition_table
 from torch import fx
-from torch._guards import detect_fake_mode
 from torch.export import ExportedProgram
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 from torch.utils import _pytree as pytree
@@ -22,6 +21,8 @@ from torch.utils import _pytree as pytree
 from backend_common import missing_kernels
 from backend_common.dim_orders import order_of
 from backend_common.graph import Pass, graph_modules
+from backend_common.missing_kernels import of_result_dtype
+from backend_common.sizes import forget_pending_sizes
 
 aten = torch.ops.aten
 
@@ -59,18 +60,6 @@ def _without_dimensions(node: fx.Node) -> bool:
     return bool(node.meta["val"].dim() == 0)
 
 
-def _tensors(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Both as tensors of the result's dtype; numbers become 0-d tensors."""
-    dtype = torch.result_type(x, y)
-
-    def tensor(value: Any) -> torch.Tensor:
-        if isinstance(value, torch.Tensor):
-            return value.to(dtype)
-        return torch.full((), value, dtype=dtype)
-
-    return tensor(x), tensor(y)
-
-
 def remainder(x: Any, y: Any) -> Any:
     """Given:  remainder(x, y) of integers, whose kernel has C's sign
     Result: x - floor(x / y) * y, exact in the dtype
@@ -78,7 +67,7 @@ def remainder(x: Any, y: Any) -> Any:
     if torch.result_type(x, y).is_floating_point:
         # The kernel is right, and takes a tensor on the left only.
         return NotImplemented if isinstance(x, torch.Tensor) else remainder_of_number(x, y)
-    x, y = _tensors(x, y)
+    x, y = of_result_dtype(x, y)
     return x - torch.div(x, y, rounding_mode="floor") * y
 
 
@@ -88,12 +77,12 @@ def remainder_of_division(x: Any, y: Any) -> Any:
     """
     if torch.result_type(x, y).is_floating_point:
         return NotImplemented
-    x, y = _tensors(x, y)
+    x, y = of_result_dtype(x, y)
     return x - torch.div(x, y, rounding_mode="trunc") * y
 
 
 def remainder_of_number(x: Any, y: torch.Tensor) -> torch.Tensor:
-    return torch.remainder(*_tensors(x, y))
+    return torch.remainder(*of_result_dtype(x, y))
 
 
 def rounding_division(x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
@@ -104,7 +93,7 @@ def rounding_division(x: Any, y: Any, *, rounding_mode: str | None = None) -> An
         return floor_division(x, y)
     if rounding_mode != "trunc" or torch.result_type(x, y).is_floating_point:
         return NotImplemented
-    x, y = _tensors(x, y)
+    x, y = of_result_dtype(x, y)
     floor = torch.div(x, y, rounding_mode="floor")
     below = torch.logical_and(floor * y != x, (x < 0) != (y < 0))
     return floor + below.to(floor.dtype)
@@ -118,7 +107,7 @@ def floor_division(x: Any, y: Any) -> Any:
     if not dtype.is_floating_point:
         return NotImplemented
     wide = torch.float64 if dtype == torch.float64 else torch.float32
-    x, y = (tensor.to(wide) for tensor in _tensors(x, y))
+    x, y = (tensor.to(wide) for tensor in of_result_dtype(x, y))
     rest = torch.fmod(x, y)
     quotient = (x - rest) / y
     below = torch.logical_and(rest != 0, torch.ne(y < 0, rest < 0))
@@ -224,7 +213,7 @@ def power_of_tensors(x: Any, exponent: Any) -> Any:
     """Given:  x ** y of integers, whose kernel goes through floats
     Result: products of x, chosen by the bits of y, exact in the dtype
     """
-    x, exponent = _tensors(x, exponent)
+    x, exponent = of_result_dtype(x, exponent)
     if x.dtype.is_floating_point or x.dtype is torch.bool:
         return NotImplemented
     result = torch.ones_like(x * exponent)
@@ -282,7 +271,7 @@ def fmin(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 def _but_nan(choose: Callable[..., Any], x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """choose(x, y), and the other operand where one is NaN."""
-    x, y = _tensors(x, y)
+    x, y = of_result_dtype(x, y)
     if not x.dtype.is_floating_point:
         return cast(torch.Tensor, choose(x, y))
     return torch.where(x.isnan(), y, torch.where(y.isnan(), x, choose(x, y)))
@@ -301,7 +290,7 @@ def comparison(operator: Operator) -> Callable[..., Any]:
     def compare(x: torch.Tensor, y: torch.Tensor) -> Any:
         if x.dtype == y.dtype:
             return NotImplemented
-        return operator(*_tensors(x, y))
+        return operator(*of_result_dtype(x, y))
 
     return compare
 
@@ -752,13 +741,6 @@ def needed(program: ExportedProgram, kernels: Collection[str]) -> set[Operator]:
     return found
 
 
-def _forget_pending_sizes(program: ExportedProgram) -> None:
-    """ExecuTorch's passes ask for sizes of results whose size depends on values, and use none."""
-    mode = detect_fake_mode([n.meta["val"] for n in program.graph.nodes if "val" in n.meta])
-    if mode is not None and mode.shape_env is not None:
-        mode.shape_env.pending_fresh_unbacked_symbols.clear()
-
-
 def decompose(program: ExportedProgram, operators: Collection[Operator]) -> ExportedProgram:
     """A program in which these operators are written with others; `program` stays as it is."""
     # ExecuTorch's own, which take more apart; and those of composites.
@@ -774,7 +756,7 @@ def decompose(program: ExportedProgram, operators: Collection[Operator]) -> Expo
         table[operator] = _in_default_order(operator, function)
         if decomposition is not None:
             table |= {composite: defaults[composite] for composite in decomposition.composites}
-    _forget_pending_sizes(program)
+    forget_pending_sizes(program.graph)
     decomposed = program.run_decompositions(table)
     for rewrite in PASSES:
         if rewrite.operator in operators:

@@ -33,7 +33,7 @@ def _wide(dtype: torch.dtype) -> torch.dtype:
     return torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
 
 
-def _tensors(x: Any, y: Any) -> list[Tensor]:
+def of_result_dtype(x: Any, y: Any) -> list[Tensor]:
     """Both in the result's dtype; numbers become tensors without dimensions."""
     dtype = torch.result_type(x, y)
     return [
@@ -47,7 +47,7 @@ def _tensors(x: Any, y: Any) -> list[Tensor]:
 
 def of_tensors(operator: Callable[..., Any]) -> Callable[..., Any]:
     """For a number on the left."""
-    return lambda x, y: operator(*_tensors(x, y))
+    return lambda x, y: operator(*of_result_dtype(x, y))
 
 
 def round_decimals(x: Tensor, *, decimals: int) -> Tensor:
@@ -98,7 +98,7 @@ def right_shift(x: Any, y: Any) -> Tensor:
 
 
 def _shift(shift: Callable[..., Any], x: Any, y: Any, rest: Callable[[Tensor], Tensor]) -> Any:
-    x, y = _tensors(x, y)
+    x, y = of_result_dtype(x, y)
     dtype = x.dtype
     if dtype.is_floating_point or dtype is torch.bool:
         return NotImplemented

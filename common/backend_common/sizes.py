@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch import fx
+from torch._guards import detect_fake_mode
 from torch.export import ExportedProgram
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
@@ -87,6 +89,13 @@ def bounds(size: int | torch.SymInt) -> tuple[int, int]:
     return low, (high if high >= 0 else UNBOUNDED)
 
 
+def forget_pending_sizes(graph: fx.Graph) -> None:
+    """ExecuTorch's passes ask for sizes of results whose size depends on values, and use none."""
+    mode = detect_fake_mode([n.meta["val"] for n in graph.nodes if "val" in n.meta])
+    if mode is not None and mode.shape_env is not None:
+        mode.shape_env.pending_fresh_unbacked_symbols.clear()
+
+
 def input_bounds(program: ExportedProgram) -> dict[str, list[tuple[int, int]]]:
     """The bounds of each dimension of the tensors that a user gives, by the inputs' names."""
     users = set(program.graph_signature.user_inputs)
@@ -117,11 +126,17 @@ def refuse_narrowed(
         )
         for node, sizes in before.items()
         for dim, (was, now) in enumerate(zip(sizes, after.get(node, sizes), strict=True))
-        if now[0] > was[0] or now[1] not in (was[1], UNBOUNDED)
+        if _is_narrower(now, was)
     ]
     if rows:
         noun = "size" if len(rows) == 1 else "sizes"
         raise LoweringError(f"lowering fixed {len(rows)} dynamic {noun}:", rows)
+
+
+def _is_narrower(now: tuple[int, int], was: tuple[int, int]) -> bool:
+    """A least size alone does not count: ExecuTorch enforces none, and traces from 2 on."""
+    fixed = now[0] == now[1] and was[0] != was[1]
+    return fixed or (now[1] != UNBOUNDED and (was[1] == UNBOUNDED or now[1] < was[1]))
 
 
 def _range(size: tuple[int, int]) -> str:

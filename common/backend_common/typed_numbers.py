@@ -1,7 +1,8 @@
 """Numbers among operands become tensors of the dtype that eager gives them."""
 
 import contextlib
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -9,6 +10,8 @@ from executorch.exir.pass_base import ExportPass, map_args
 from executorch.exir.passes import ScalarToTensorPass
 from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND, elementwise_dtypes
 from torch.utils._python_dispatch import _disable_current_modes
+
+_LOCK = threading.RLock()
 
 
 @contextlib.contextmanager
@@ -19,9 +22,18 @@ def typed_numbers() -> Iterator[None]:
     Result: y = aten.mul.Tensor(x, 0.1 as a tensor of x's dtype)
 
     ExecuTorch's pass makes it float32, which a tensor without dimensions is promoted to, and
-    in which a float64 loses its digits.
+    in which a float64 loses its digits. One thread at a time, for it is a class that changes.
     """
-    original = ScalarToTensorPass.call_operator
+    with _LOCK:
+        original = ScalarToTensorPass.call_operator
+        ScalarToTensorPass.call_operator = _with_typed_numbers(original)
+        try:
+            yield
+        finally:
+            ScalarToTensorPass.call_operator = original
+
+
+def _with_typed_numbers(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def call_operator(self: Any, op: Any, args: Any, kwargs: Any, meta: Any) -> Any:
         tensors: list[torch.Tensor] = []
@@ -49,8 +61,4 @@ def typed_numbers() -> Iterator[None]:
                 return ExportPass.call_operator(self, op, args, kwargs, meta)
         return original(self, op, args, kwargs, meta)
 
-    ScalarToTensorPass.call_operator = call_operator
-    try:
-        yield
-    finally:
-        ScalarToTensorPass.call_operator = original
+    return call_operator

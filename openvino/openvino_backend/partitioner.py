@@ -1,37 +1,30 @@
 """Which parts of a program OpenVINO computes."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import Protocol, final
+from typing import final
 
-import torch
+from backend_common import subgraph
 from backend_common.diagnostics import Rejection
-from executorch.exir.backend.backend_details import BackendDetails
+from backend_common.partitioning import (
+    NONE_WITHDRAWN,
+    AllBut,
+    Kept,
+    Reject,
+    ignore,
+    leave_constants_that_are_returned,
+    refuse_a_second_backend,
+)
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.utils import tag_constant_data
 from torch import fx
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.export import ExportedProgram
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
-from torch.fx.passes.operator_support import OperatorSupportBase
 
-from openvino_backend import operators, preprocess, subgraph, support
+from openvino_backend import operators, preprocess, support
 from openvino_backend.conversion import ConversionError
 from openvino_backend.options import Options
 from openvino_backend.ranges import Ranges
-
-
-class Reject(Protocol):
-    """Receives why a node is not delegated and what to do about it."""
-
-    def __call__(self, node: fx.Node, reason: str, remedy: str) -> None: ...
-
-
-def _ignore(node: fx.Node, reason: str, remedy: str) -> None:
-    pass
-
-
-_NOTHING: Mapping[str, Rejection] = MappingProxyType({})
 
 
 @final
@@ -46,12 +39,12 @@ class OpenvinoPartitioner(Partitioner):
         options: Options | None = None,
         *,
         keep: frozenset[str] = frozenset(),
-        withdrawn: Mapping[str, Rejection] = _NOTHING,
-        reject: Reject = _ignore,
+        withdrawn: Mapping[str, Rejection] = NONE_WITHDRAWN,
+        reject: Reject = ignore,
     ) -> None:
         super().__init__()
         self._options = options or Options()
-        self._keep = frozenset(name.replace("::", ".") for name in keep)
+        self._keep = Kept(keep)
         self._withdrawn = withdrawn
         self._reject = reject
         self._specification = DelegationSpec(
@@ -59,7 +52,7 @@ class OpenvinoPartitioner(Partitioner):
         )
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        _refuse_a_second_backend_of_the_same_name()
+        refuse_a_second_backend(preprocess.OpenvinoBackend.__name__, preprocess.__name__)
         tags: dict[str, DelegationSpec] = {}
         # ExecuTorch calls this under a fake mode, in which a constant's values are not there.
         with unset_fake_temporarily():
@@ -70,11 +63,11 @@ class OpenvinoPartitioner(Partitioner):
             for node in nodes:
                 node.meta["delegation_tag"] = tag
         tag_constant_data(exported_program)
-        _leave_constants_that_are_returned(exported_program)
+        leave_constants_that_are_returned(exported_program)
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
 
     def _partitions(self, program: ExportedProgram) -> list[list[fx.Node]]:
-        supported = _Supported(self._objections(program))
+        supported = AllBut(self._objections(program))
         proposed = CapabilityBasedPartitioner(
             program.graph_module, supported, allows_single_node_partition=True
         ).propose_partitions()
@@ -102,7 +95,7 @@ class OpenvinoPartitioner(Partitioner):
             name = operators.name_of(node)
             if not name or node.meta.get("delegation_tag") is not None:
                 continue
-            if self._kept(name):
+            if name in self._keep:
                 found[node] = "it is in `keep`"
                 self._reject(node, found[node], "take it out of `keep`")
                 continue
@@ -120,9 +113,6 @@ class OpenvinoPartitioner(Partitioner):
                 if source is None:
                     self._reject(node, reason, "")
         return found
-
-    def _kept(self, name: str) -> bool:
-        return any(name == kept or name.startswith(kept + ".") for kept in self._keep)
 
     def _convertible(
         self, program: ExportedProgram, nodes: Sequence[fx.Node]
@@ -149,15 +139,6 @@ class OpenvinoPartitioner(Partitioner):
         preprocess.to_model(module, self._options)
 
 
-def _leave_constants_that_are_returned(program: ExportedProgram) -> None:
-    """A constant that goes into one delegate moves into it, unless others need it, too."""
-    for node in program.graph.nodes:
-        tag = node.meta.get("delegation_tag")
-        elsewhere = any(user.meta.get("delegation_tag") != tag for user in node.users)
-        if node.op == "placeholder" and tag is not None and elsewhere:
-            del node.meta["delegation_tag"]
-
-
 _MOVING = operators.MOVES | operators.CASTS
 
 
@@ -176,27 +157,3 @@ def _halves(nodes: Sequence[fx.Node]) -> list[Sequence[fx.Node]]:
         return [nodes]
     middle = len(groups) // 2
     return [[n for g in half for n in g] for half in (groups[:middle], groups[middle:])]
-
-
-class _Supported(OperatorSupportBase):
-    def __init__(self, objections: Mapping[fx.Node, str]) -> None:
-        self._objections = objections
-
-    def is_node_supported(self, submodules: Mapping[str, torch.nn.Module], node: fx.Node) -> bool:
-        return (
-            bool(operators.name_of(node))
-            and node not in self._objections
-            and node.meta.get("delegation_tag") is None
-        )
-
-
-def _refuse_a_second_backend_of_the_same_name() -> None:
-    """ExecuTorch looks the class up by its name and takes the first one."""
-    for other in BackendDetails.__subclasses__():
-        if other.__name__ == preprocess.OpenvinoBackend.__name__ and (
-            other is not preprocess.OpenvinoBackend
-        ):
-            raise RuntimeError(
-                f"two backends are called {other.__name__}: {other.__module__} and "
-                f"{preprocess.__name__}; import only one of them"
-            )

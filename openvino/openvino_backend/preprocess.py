@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any, final
 
+from backend_common import subgraph
 from backend_common.diagnostics import source_line
 from backend_common.errors import LoweringError, WithdrawalError
 from backend_common.io_table import Interface, io_section
@@ -27,7 +28,6 @@ from openvino_backend import (
     operators,
     options,
     passes,
-    subgraph,
 )
 from openvino_backend.conversion import ConversionError
 from openvino_backend.options import Options

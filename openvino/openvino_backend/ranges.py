@@ -4,15 +4,17 @@ OpenVINO's CPU device computes int64 in 32 bits and saturates narrow integers. B
 long as no value leaves the range, so an integer is delegated where this module can prove that.
 """
 
+import math
 from collections.abc import Callable
 
 import torch
-from backend_common import sizes
+from backend_common import sizes, subgraph
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import ExportedProgram
 
-from openvino_backend import operators, subgraph
+from openvino_backend import float_ranges, operators
+from openvino_backend.float_ranges import FloatRange
 
 Range = tuple[int, int]
 
@@ -37,9 +39,11 @@ class Ranges:
     def __init__(self, program: ExportedProgram) -> None:
         self._program = program
         self._known: dict[fx.Node, Range | None] = {}
+        self._floats: dict[fx.Node, FloatRange | None] = {}
         # In order, so that an operand is known when its user asks.
         for node in program.graph.nodes:
             self._known[node] = self._compute(node)
+            self._floats[node] = self._compute_float(node)
 
     def of(self, value: object) -> Range | None:
         """None: unknown, or not an integer."""
@@ -48,6 +52,22 @@ class Ranges:
         if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
             return int(value), int(value)
         return None
+
+    def of_float(self, value: object) -> FloatRange | None:
+        """The finite numbers that floating point takes; None: unknown, or not floating point."""
+        if isinstance(value, fx.Node):
+            return self._floats.get(value)
+        finite = isinstance(value, float) and math.isfinite(value)
+        return (value, value) if finite else None  # type: ignore[return-value]
+
+    def _compute_float(self, node: fx.Node) -> FloatRange | None:
+        value = node.meta.get("val")
+        if not isinstance(value, torch.Tensor) or not value.dtype.is_floating_point:
+            return None
+        constant = subgraph.constant_of(self._program, node)
+        if constant is None:
+            return float_ranges.range_of(self, node)
+        return None if isinstance(constant, FakeTensor) else float_ranges.extent(constant)
 
     def _compute(self, node: fx.Node) -> Range | None:
         value = node.meta.get("val")
@@ -102,6 +122,11 @@ def _union(*ranges: Range | None) -> Range | None:
 def _operands(ranges: Ranges, node: fx.Node) -> Range | None:
     """A result that holds only values of the tensor operands."""
     return _union(*(ranges.of(operand) for operand in operators.tensors(node)))
+
+
+def _of_cast(ranges: Ranges, node: fx.Node) -> Range | None:
+    found = ranges.of_float(node.args[0])
+    return _operands(ranges, node) if found is None else (int(found[0]), int(found[1]))
 
 
 def _of_full(ranges: Ranges, node: fx.Node) -> Range | None:
@@ -252,7 +277,7 @@ _ARITHMETIC: dict[str, Callable[[Ranges, fx.Node], Range | None]] = {
 
 _RULES: dict[str, Callable[[Ranges, fx.Node], Range | None]] = {
     **dict.fromkeys(operators.MOVES - {"aten.constant_pad_nd.default", "getitem"}, _operands),
-    **dict.fromkeys(operators.CASTS, _operands),
+    **dict.fromkeys(operators.CASTS, _of_cast),
     "getitem": _of_item,
     "aten.constant_pad_nd.default": _of_pad,
     "aten.full.default": _of_full,

@@ -62,7 +62,7 @@ class Weights:
         return offset
 
     def data(self) -> bytes:
-        """Not empty if there is a constant, though it be: OpenVINO refuses an IR without bytes."""
+        """Not empty where there is a constant, even an empty one: an IR needs bytes to refer to."""
         return b"".join(self._pieces) or (bytes(_ALIGNMENT) if self._known else b"")
 
 

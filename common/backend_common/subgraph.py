@@ -1,5 +1,6 @@
-"""A part of an exported program as a module of its own, constants included."""
+"""A delegated part of a program as a module of its own, constants and bodies included."""
 
+import copy
 from collections.abc import Collection, Sequence
 from typing import cast
 
@@ -7,6 +8,8 @@ import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import ExportedProgram
+
+from backend_common.graph import attribute
 
 
 def constant_of(program: ExportedProgram, node: fx.Node) -> torch.Tensor | None:
@@ -17,9 +20,7 @@ def constant_of(program: ExportedProgram, node: fx.Node) -> torch.Tensor | None:
     signature = program.graph_signature
     value: object = None
     if node.op == "get_attr":
-        value = program.graph_module
-        for part in str(node.target).split("."):
-            value = getattr(value, part, None)
+        value = attribute(program.graph_module, str(node.target))
     elif node.op == "placeholder":
         if (name := signature.inputs_to_lifted_tensor_constants.get(node.name)) is not None:
             value = program.constants[name]
@@ -35,11 +36,24 @@ def constant_of(program: ExportedProgram, node: fx.Node) -> torch.Tensor | None:
     return value.detach() if isinstance(value, torch.Tensor) else None
 
 
+def body_of(node: fx.Node) -> fx.GraphModule | None:
+    """The body of a control-flow operator that a node stands for, else None."""
+    owner = node.graph.owning_module
+    if node.op != "get_attr" or owner is None:
+        return None
+    body = attribute(owner, str(node.target))
+    return body if isinstance(body, fx.GraphModule) else None
+
+
 def inputs_of(program: ExportedProgram, nodes: Collection[fx.Node]) -> list[fx.Node]:
     """What the nodes read from outside and is no constant, in the order of first use."""
     inside = set(nodes)
     read = dict.fromkeys(argument for node in nodes for argument in node.all_input_nodes)
-    return [node for node in read if node not in inside and constant_of(program, node) is None]
+    return [
+        node
+        for node in read
+        if node not in inside and constant_of(program, node) is None and body_of(node) is None
+    ]
 
 
 def results_of(nodes: Collection[fx.Node]) -> list[fx.Node]:
@@ -54,28 +68,30 @@ def extract(
     inputs: Sequence[fx.Node],
     results: Sequence[fx.Node],
 ) -> fx.GraphModule:
-    """The nodes, which are in topological order, as a module from `inputs` to `results`."""
+    """The nodes, which are in topological order, as a module from `inputs` to `results`.
+
+    Its nodes keep their names and values, its bodies are copies.
+    """
     root = torch.nn.Module()
     graph = fx.Graph()
     copies: dict[fx.Node, fx.Node] = {}
 
-    def add(node: fx.Node, copy: fx.Node) -> None:
+    def add(node: fx.Node, made: fx.Node) -> None:
         # The value alone: a tag or a stack trace would tie the copy to its origin.
-        copy.meta = {"val": node.meta["val"]}
-        copies[node] = copy
+        made.meta = {"val": node.meta["val"]} if "val" in node.meta else {}
+        copies[node] = made
 
     def lookup(node: fx.Node) -> fx.Node:
         if node not in copies:
-            value = constant_of(program, node)
-            if value is None:
-                raise ValueError(f"{node.name} is neither an input nor a constant")
-            name = f"constant_{len(copies)}"
-            if isinstance(value, FakeTensor):
-                # ExecuTorch partitions before it looks at parameters: any value will do. Those of
-                # floats are not read; integers may be shapes.
-                make = torch.empty if value.dtype.is_floating_point else torch.zeros
-                value = make(value.shape, dtype=value.dtype)
-            root.register_buffer(name, value)
+            body = body_of(node)
+            name = f"{'constant' if body is None else 'body'}_{len(copies)}"
+            if body is not None:
+                setattr(root, name, copy.deepcopy(body))
+            else:
+                value = constant_of(program, node)
+                if value is None:
+                    raise ValueError(f"{node.name} is neither an input nor a constant")
+                root.register_buffer(name, _compact(value))
             add(node, graph.get_attr(name))
         return copies[node]
 
@@ -96,3 +112,15 @@ def whole(program: ExportedProgram) -> fx.GraphModule:
     inputs = [by_name[str(name)] for name in program.graph_signature.user_inputs]
     results = cast(Sequence[fx.Node], program.graph.output_node().args[0])
     return extract(program, nodes, inputs, results)
+
+
+def _compact(value: torch.Tensor) -> torch.Tensor:
+    """A constant with a storage of its own: the whole storage would go into the program."""
+    if isinstance(value, FakeTensor):
+        # ExecuTorch partitions before it looks at parameters: any value will do. Those of floats
+        # are not read; integers may be shapes.
+        make = torch.empty if value.dtype.is_floating_point else torch.zeros
+        return make(value.shape, dtype=value.dtype)
+    if value.untyped_storage().nbytes() == value.numel() * value.element_size():
+        return value
+    return value.clone(memory_format=torch.contiguous_format)
