@@ -7,7 +7,7 @@ in it stands in `_stopped_at_the_source`, and is put back.
 import contextlib
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from unittest import mock
@@ -115,12 +115,26 @@ def _stopped_at_the_source(found: list[Source], vectors: int) -> Iterator[None]:
 
     isa = {256: cpu_vec_isa.VecAVX2, 512: cpu_vec_isa.VecAVX512}[vectors]()
     with (
+        _in_place_of_composites(decompositions.EAGER),
         mock.patch.object(codecache.AotCodeCompiler, "compile", staticmethod(take)),
         mock.patch.object(compile_fx, "select_decomp_table", decomposition_table),
         mock.patch.object(cpu_vec_isa, "valid_vec_isa_list", lambda: [isa]),
         config.patch({"cpp.simdlen": vectors, "cpp.vec_isa_ok": True}),
         _quiet("torch._inductor"),
     ):
+        yield
+
+
+@contextlib.contextmanager
+def _in_place_of_composites(table: Mapping[Any, Callable[..., Any]]) -> Iterator[None]:
+    """Operators that torch takes apart itself, before it asks a table, as the table says."""
+    operators = [operator for operator in table if operator.py_kernels]
+    with contextlib.ExitStack() as stack:
+        for operator in operators:
+            stack.callback(operator._dispatch_cache.clear)
+            replaced = dict.fromkeys(operator.py_kernels, table[operator])
+            stack.enter_context(mock.patch.dict(operator.py_kernels, replaced))
+            operator._dispatch_cache.clear()
         yield
 
 
@@ -181,6 +195,7 @@ def _constants(graph: Any) -> bytes:
         if name in graph.folded_constants:
             continue
         storage = graph.get_original_value_of_constant(name).untyped_storage()
-        data = bytes(storage) if storage.nbytes() else b""
+        # A tensor of bytes: a storage itself is read one number at a time.
+        data = torch.empty(0, dtype=torch.uint8).set_(storage).numpy().tobytes()
         pieces += [data, bytes(-len(data) % _ALIGNMENT)]
     return b"".join(pieces)

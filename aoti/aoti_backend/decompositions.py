@@ -1,14 +1,16 @@
 """Operators that Inductor computes otherwise than eager, or calls a rare kernel for, in others'
 terms.
 
-They are entries of Inductor's own table, for the time of one code generation.
+They are entries of Inductor's own table, and in place of what torch.export writes in their stead,
+for the time of one code generation.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 import torch
-from backend_common import decompositions as common
+import torch._prims_common as utils
+from backend_common import wrong_kernels
 
 aten = torch.ops.aten
 
@@ -34,11 +36,77 @@ def _trilinear(
 
 def _rounding_division(x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
     """Floors as Python does: Inductor takes the floor of a quotient that is rounded already."""
-    return common.floor_division(x, y) if rounding_mode == "floor" else NotImplemented
+    return wrong_kernels.floor_division(x, y) if rounding_mode == "floor" else NotImplemented
 
 
 def _floor_divide(x: Any, y: Any) -> Any:
     return torch.div(x, y, rounding_mode="floor")
+
+
+def _linear_upsampling(
+    x: torch.Tensor,
+    size: Sequence[int] | None,
+    align_corners: bool,
+    scales: Sequence[float | None] | None,
+) -> torch.Tensor:
+    """A weighted sum of the neighbours: torch's own table has a + (b - a) w, which is NaN where
+    both are infinite. Places and weights as in ATen's UpSample.h.
+    """
+    dimensions = x.dim() - 2
+    scales = scales or [None] * dimensions
+    sizes = size or [
+        torch.sym_int(have * cast(float, by)) for have, by in zip(x.shape[2:], scales, strict=True)
+    ]
+    wide = torch.float64 if x.dtype is torch.float64 else torch.float32
+    steps = [
+        _linear_weights(*arguments, align_corners, wide, x.device)
+        for arguments in zip(x.shape[2:], sizes, scales, strict=True)
+    ]
+
+    def between(*places: torch.Tensor) -> torch.Tensor:
+        at = len(places)
+        if at == dimensions:
+            return aten.index(x, [None, None, *places]).to(wide)
+        shape = [-1] + [1] * (dimensions - 1 - at)
+        below, above, weight = (part.view(shape) for part in steps[at])
+        return (1 - weight) * between(*places, below) + weight * between(*places, above)
+
+    return between().to(x.dtype, memory_format=utils.suggest_memory_format(x))
+
+
+def _linear_weights(
+    size: int,
+    wanted: int,
+    scale: float | None,
+    align_corners: bool,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The places below and above those wanted, and how much the latter weigh: each [wanted]."""
+    places = torch.arange(wanted, dtype=dtype, device=device)
+    if align_corners:
+        places = places * ((size - 1) / (wanted - 1) if wanted > 1 else 0.0)
+    else:
+        step = 1.0 / scale if scale is not None and scale > 0 else size / wanted
+        places = ((places + 0.5) * step - 0.5).clamp(min=0.0)
+    below = places.to(torch.int64).clamp(max=size - 1)
+    above = (below + 1).clamp(max=size - 1)
+    return below, above, (places - below).clamp(0.0, 1.0)
+
+
+def _linear_upsampling_by_factors(
+    x: torch.Tensor,
+    output_size: Sequence[int] | None,
+    align_corners: bool,
+    scale_factors: Sequence[float] | None,
+) -> torch.Tensor:
+    return _linear_upsampling(x, output_size, align_corners, scale_factors)
+
+
+def _linear_upsampling_to_size(
+    x: torch.Tensor, output_size: Sequence[int], align_corners: bool, *scales: float | None
+) -> torch.Tensor:
+    return _linear_upsampling(x, output_size, align_corners, scales or None)
 
 
 EAGER: Mapping[Any, Callable[..., Any]] = {
@@ -47,4 +115,12 @@ EAGER: Mapping[Any, Callable[..., Any]] = {
     aten.div.Scalar_mode: _rounding_division,
     aten.floor_divide.default: _floor_divide,
     aten.floor_divide.Scalar: _floor_divide,
+    **{
+        operator: function
+        for packet in (aten.upsample_linear1d, aten.upsample_bilinear2d, aten.upsample_trilinear3d)
+        for operator, function in (
+            (packet.vec, _linear_upsampling_by_factors),
+            (packet.default, _linear_upsampling_to_size),
+        )
+    },
 }

@@ -8,8 +8,8 @@ import operator as python_operator
 from collections.abc import Iterator
 
 import torch
-from backend_common.graph import attribute
 from backend_common.operators import operator_name
+from backend_common.subgraph import body_of
 from torch import fx
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
@@ -40,15 +40,6 @@ _MOVES = frozenset(
 def is_selection(node: fx.Node) -> bool:
     """Whether a node takes one of several results."""
     return node.target is python_operator.getitem
-
-
-def body_of(node: fx.Node) -> fx.GraphModule | None:
-    """The body of a control-flow operator that a node stands for, else None."""
-    owner = node.graph.owning_module
-    if node.op != "get_attr" or owner is None:
-        return None
-    body = attribute(owner, str(node.target))
-    return body if isinstance(body, fx.GraphModule) else None
 
 
 def is_size(node: fx.Node) -> bool:
@@ -82,11 +73,18 @@ def objection(node: fx.Node) -> str:
             return f"the AOTI backend does not take {short}"
         if value.layout != torch.strided:
             return f"the AOTI backend does not take tensors with layout {value.layout}"
+    if _is_uint8_image(node) and name.split(".")[1].startswith(("upsample_bi", "_upsample_bi")):
+        return "eager computes it in fixed point for uint8"
     for body in map(body_of, node.all_input_nodes):
         for inner in body.graph.nodes if body is not None else ():
             if inner.op == "call_function" and (reason := objection(inner)):
                 return f"in its body, {operator_name(inner)}: {reason}"
     return ""
+
+
+def _is_uint8_image(node: fx.Node) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.dtype is torch.uint8 and value.dim() == 4
 
 
 def _values(node: fx.Node) -> Iterator[torch.Tensor]:
