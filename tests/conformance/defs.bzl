@@ -11,21 +11,23 @@ SOURCES = [
     "table.py",
 ]
 
-def conformance_test(backend, deps, shards = 24):
+def conformance_test(backend, package, deps, shards = 24):
     """Operators on a backend, against eager and against `<backend>.json`.
 
     `<backend>_test` takes a fixed sample. `<backend>_all_test` takes every operator, in shards of
     some minutes each, and is there in the full form of the suites only.
 
     Args:
-      backend: its name, which is its folder's too.
+      backend: its name.
+      package: that of the README with its table.
       deps: the backend's library.
       shards: into which the operators are dealt.
     """
-    _conformance_test(backend + "_test", backend, "sample", deps, size = "large", shard_count = 2)
+    _conformance_test(backend + "_test", backend, package, "sample", deps, size = "large", shard_count = 2)
     _conformance_test(
         backend + "_all_test",
         backend,
+        package,
         "all",
         deps,
         size = "enormous",
@@ -36,16 +38,17 @@ def conformance_test(backend, deps, shards = 24):
         }),
     )
 
-def _conformance_test(name, backend, operators, deps, **kwargs):
+def _conformance_test(name, backend, package, operators, deps, **kwargs):
     pytest_test(
         name = name,
         srcs = SOURCES + ["conformance_test.py"],
         data = [
             backend + ".json",
-            "//%s:README.md" % backend,
+            "//%s:README.md" % package,
         ],
         env = {
             "EXECUTORCH_BACKENDS_CONFORMANCE": backend,
+            "EXECUTORCH_BACKENDS_CONFORMANCE_README": "$(rootpath //%s:README.md)" % package,
             "EXECUTORCH_BACKENDS_CONFORMANCE_OPERATORS": operators,
         },
         deps = deps,

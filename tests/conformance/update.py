@@ -26,7 +26,7 @@ def main(backend: str, *names: str) -> int:
         failed += len(failures)
         print(f"{name}: {time.monotonic() - started:.1f} s", *failures, sep="\n  ", flush=True)
         table.write(path, outcomes)
-    readme = root / backend / "README.md"
+    readme = root / backend.partition("-")[0] / "README.md"  # of aoti-cpu, aoti's
     readme.write_text(table.with_table(readme.read_text(), outcomes))
     print(f"{len(outcomes)} operators, {failed} failures")
     return 1 if failed else 0

@@ -12,12 +12,13 @@ from corpus import check, registry
 from corpus.models import MODELS
 
 QUICK = os.environ["CORPUS"] == "quick"
+BACKEND = os.environ["CORPUS_BACKEND"]
 NAMES = [name for name, model in MODELS.items() if model.quick == QUICK]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_program_equals_eager(name):
-    outcome = check.check(MODELS[name], "openvino")
+    outcome = check.check(MODELS[name], BACKEND)
     assert outcome.kind == "pass", f"{outcome.kind}: {outcome.text}"
     delegated, operators = outcome.shares()
     print(f"{name}: {delegated} of {operators} operators in {outcome.delegates} delegates")
@@ -36,7 +37,7 @@ def test_a_model_that_differs_is_found():
             return x + Changing.calls
 
     model = registry.Model("differs", lambda: (Changing().eval(), (torch.zeros(3),)))
-    assert check.check(model, "openvino").kind == "difference"
+    assert check.check(model, BACKEND).kind == "difference"
 
 
 @pytest.mark.skipif(not QUICK, reason="once is enough: the quick form has it")
