@@ -7,12 +7,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <utility>
 
+#include "executorch_backends/common/payload/sha256.h"
 #include "executorch_backends/common/runtime/error.h"
+#include "executorch_backends/common/runtime/named_data.h"
+#include "executorch_backends/common/runtime/shared_values.h"
 
 namespace executorch_backends::aoti {
 namespace {
@@ -28,12 +29,6 @@ constexpr int kScope = RTLD_NOW | RTLD_LOCAL;
 #else
 constexpr int kScope = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
 #endif
-
-std::string hexadecimal(const payload::Digest& digest, size_t bytes) {
-  std::string text;
-  for (size_t i = 0; i < bytes; ++i) text += runtime::format("%02x", digest[i]);
-  return text;
-}
 
 /// A file that only this process's user can reach, under a path that no other one has or had: the
 /// linker takes a known name for a library that it has loaded. Gone with this object.
@@ -85,7 +80,7 @@ class PrivateFile {
 
 Error open_library(const FreeableBuffer& bytes, const payload::NamedData& wanted, void** out) {
   PrivateFile file;
-  ETB_TRY(file.write(hexadecimal(wanted.digest, 8) + ".so", bytes.data(), bytes.size()));
+  ETB_TRY(file.write(payload::hexadecimal(wanted.digest, 8) + ".so", bytes.data(), bytes.size()));
   *out = dlopen(file.path().c_str(), kScope);
   if (*out != nullptr) return Error::Ok;
   const char* reason = dlerror();
@@ -98,52 +93,24 @@ Error open_library(const FreeableBuffer& bytes, const payload::NamedData& wanted
 
 }  // namespace
 
-Error read_named_data(const NamedDataMap* programs_data, const payload::NamedData& wanted,
-                      const char* what, std::optional<FreeableBuffer>* out) {
-  ETB_REQUIRE(programs_data != nullptr, InvalidProgram,
-              "AOTI: the payload's %s is the program's named data '%s', and this program has no "
-              "named data",
-              what, wanted.key.c_str());
-  auto data = programs_data->get_data(wanted.key);
-  ETB_REQUIRE(data.ok(), InvalidProgram,
-              "AOTI: the program's named data lack the payload's %s '%s' (error 0x%x)", what,
-              wanted.key.c_str(), static_cast<unsigned>(data.error()));
-  ETB_REQUIRE(data->size() == wanted.size, InvalidProgram,
-              "AOTI: the program's named data '%s' have %zu bytes, and the payload's %s has %llu",
-              wanted.key.c_str(), data->size(), what, static_cast<unsigned long long>(wanted.size));
-  out->emplace(std::move(data.get()));
-  return Error::Ok;
-}
-
 Error Code::load(const NamedDataMap* programs_data, const payload::NamedData& wanted,
                  std::shared_ptr<const Code>* out) {
   std::optional<FreeableBuffer> bytes;
-  ETB_TRY(read_named_data(programs_data, wanted, "code", &bytes));
+  ETB_TRY(runtime::read_named_data("AOTI", programs_data, wanted, "code", &bytes));
   const payload::Digest digest = payload::sha256(bytes->data(), bytes->size());
   ETB_REQUIRE(digest == wanted.digest, InvalidProgram,
               "AOTI: the program is damaged: its code '%s' has SHA-256 %s…, and %s… was recorded",
-              wanted.key.c_str(), hexadecimal(digest, 4).c_str(),
-              hexadecimal(wanted.digest, 4).c_str());
-  struct State {
-    std::mutex mutex;
-    std::map<payload::Digest, std::weak_ptr<const Code>> loaded;
-  };
-  static State* const state = new State;  // reachable for ever: handles may outlive statics
-  std::lock_guard<std::mutex> lock(state->mutex);
-  for (auto code = state->loaded.begin(); code != state->loaded.end();) {
-    code = code->second.expired() ? state->loaded.erase(code) : std::next(code);
-  }
-  auto& known = state->loaded[digest];
-  if (auto code = known.lock()) {
-    *out = std::move(code);
+              wanted.key.c_str(), payload::hexadecimal(digest, 4).c_str(),
+              payload::hexadecimal(wanted.digest, 4).c_str());
+  using Loaded = runtime::SharedValues<payload::Digest, const Code>;
+  static auto* const loaded = new Loaded;
+  const auto open = [&](std::shared_ptr<const Code>* code) {
+    void* library = nullptr;
+    ETB_TRY(open_library(*bytes, wanted, &library));
+    code->reset(new Code(library));
     return Error::Ok;
-  }
-  void* library = nullptr;
-  ETB_TRY(open_library(*bytes, wanted, &library));
-  std::shared_ptr<const Code> code(new Code(library));
-  known = code;
-  *out = std::move(code);
-  return Error::Ok;
+  };
+  return loaded->get(digest, open, out);
 }
 
 Code::~Code() { dlclose(library_); }

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <executorch/runtime/core/error.h>
-#include <executorch/runtime/core/freeable_buffer.h>
 #include <executorch/runtime/core/named_data_map.h>
 
 #include <memory>
-#include <optional>
 
 #include "executorch_backends/common/payload/sections.h"
 
@@ -33,10 +31,5 @@ class Code {
   explicit Code(void* library) : library_(library) {}
   void* library_;
 };
-
-/// The bytes that `wanted` names, of the size that it says; `what` is "code" or "weights".
-executorch::runtime::Error read_named_data(const executorch::runtime::NamedDataMap* programs_data,
-                                           const payload::NamedData& wanted, const char* what,
-                                           std::optional<executorch::runtime::FreeableBuffer>* out);
 
 }  // namespace executorch_backends::aoti

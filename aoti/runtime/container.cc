@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "executorch_backends/aoti/runtime/constants.h"
 #include "executorch_backends/common/checked/checked.h"
 #include "executorch_backends/common/runtime/error.h"
 
@@ -20,6 +21,8 @@ bool find(const Code& code, const char* name, Function* out, std::string* missin
 
 }  // namespace
 
+Container::Container(std::shared_ptr<const Code> code) : code_(std::move(code)) {}
+
 Error Container::find_api() {
   std::string missing;
   const bool all =
@@ -32,7 +35,12 @@ Error Container::find_api() {
            &missing) &&
       find(*code_, "AOTInductorModelContainerGetConstantDataSize", &api_.constant_bytes,
            &missing) &&
+      find(*code_, "AOTInductorModelContainerGetConstantName", &api_.constant_name, &missing) &&
       find(*code_, "AOTInductorModelUpdateConstantsFromBlob", &api_.set_constants, &missing) &&
+      find(*code_, "AOTInductorModelContainerExtractConstantsMapEntries", &api_.constants_set,
+           &missing) &&
+      find(*code_, "AOTInductorModelContainerUpdateUserManagedConstantBufferPairs",
+           &api_.share_constants, &missing) &&
       find(*code_, "AOTInductorModelContainerRun", &api_.run, &missing) &&
       find(*code_, "AOTInductorGetLastError", &api_.last_error, &missing);
   ETB_REQUIRE(all, DelegateInvalidCompatibility,
@@ -75,32 +83,73 @@ Container::~Container() {
   }
 }
 
-Error Container::bytes_of_constants(size_t* out) const {
-  size_t count = 0, total = 0;
+Error Container::list_constants(std::vector<Constant>* out) const {
+  size_t count = 0;
   bool good = api_.constants(handle_, &count) == 0;
   for (size_t i = 0; good && i < count; ++i) {
     bool folded = false;
-    size_t bytes = 0;
+    const char* name = nullptr;
+    Constant constant;
     good = api_.constant_is_folded(handle_, i, &folded) == 0 &&
-           api_.constant_bytes(handle_, i, &bytes) == 0 &&
-           (folded || !checked::add(total, bytes, &total));
+           api_.constant_name(handle_, i, &name) == 0 && name != nullptr &&
+           api_.constant_bytes(handle_, i, &constant.bytes) == 0;
+    if (!good || folded) continue;
+    constant.name = name;
+    out->push_back(std::move(constant));
   }
   ETB_REQUIRE(good, InvalidProgram, "AOTI: the program's code does not say its constants: %s",
               reason().c_str());
-  *out = total;
   return Error::Ok;
 }
 
 Error Container::set_constants(const void* bytes, size_t size) {
-  size_t needed = 0;
+  std::vector<Constant> all;
   executorch_backends_aoti_clear_error();
-  ETB_TRY(bytes_of_constants(&needed));
-  ETB_REQUIRE(needed == size, InvalidProgram,
+  ETB_TRY(list_constants(&all));
+  size_t needed = 0;
+  bool good = true;
+  for (const Constant& each : all) good = good && !checked::add(needed, each.bytes, &needed);
+  ETB_REQUIRE(good && needed == size, InvalidProgram,
               "AOTI: the program's code reads %zu bytes of constants, and the payload's weights "
               "have %zu",
               needed, size);
-  if (size == 0) return Error::Ok;
-  ETB_REQUIRE(api_.set_constants(handle_, static_cast<const uint8_t*>(bytes)) == 0 &&
+  if (all.empty()) return Error::Ok;
+  static constexpr uint8_t kNothing = 0;  // constants without elements are made of it
+  const auto* from = bytes != nullptr ? static_cast<const uint8_t*>(bytes) : &kNothing;
+  ETB_REQUIRE(
+      api_.set_constants(handle_, from) == 0 && *executorch_backends_aoti_last_error() == '\0',
+      Internal, "AOTI: the program's code cannot take its constants: %s", reason().c_str());
+  return Error::Ok;
+}
+
+Error Container::constants(std::vector<Constant>* out) const {
+  std::vector<Constant> all;
+  executorch_backends_aoti_clear_error();
+  ETB_TRY(list_constants(&all));
+  const ConstantEntry* entries = nullptr;
+  size_t count = 0;
+  bool good =
+      api_.constants_set(handle_, &entries, &count, /*inactive=*/false) == 0 && count == all.size();
+  for (size_t i = 0; good && i < count; ++i) {
+    AtenTensorHandle tensor = nullptr;
+    good = aoti_torch_new_tensor_handle(entries[i].tensor, &tensor) == AOTI_TORCH_SUCCESS;
+    all[i].tensor.reset(tensor);
+  }
+  ETB_REQUIRE(good, InvalidProgram, "AOTI: the program's code has %zu constants, and shows %zu: %s",
+              all.size(), count, reason().c_str());
+  *out = std::move(all);
+  return Error::Ok;
+}
+
+Error Container::share_constants(std::shared_ptr<const Constants> constants) {
+  std::vector<ConstantEntry> entries;
+  for (const Constant& each : constants->all()) {
+    entries.push_back({each.name.c_str(), each.tensor.get()});
+  }
+  constants_ = std::move(constants);
+  executorch_backends_aoti_clear_error();
+  ETB_REQUIRE(api_.share_constants(handle_, entries.data(), entries.size(), /*inactive=*/false,
+                                   /*all=*/true) == 0 &&
                   *executorch_backends_aoti_last_error() == '\0',
               Internal, "AOTI: the program's code cannot take its constants: %s", reason().c_str());
   return Error::Ok;
@@ -108,9 +157,12 @@ Error Container::set_constants(const void* bytes, size_t size) {
 
 Error Container::run(std::vector<OwnedTensor>* inputs, std::vector<OwnedTensor>* outputs,
                      void* stream) {
-  raw_inputs_.clear();
-  for (OwnedTensor& input : *inputs) raw_inputs_.push_back(input.release());
+  // What is released below must not be lost to a failed allocation.
+  raw_inputs_.assign(inputs->size(), nullptr);
   raw_outputs_.assign(outputs_, nullptr);
+  outputs->clear();
+  outputs->reserve(outputs_);
+  for (size_t i = 0; i < inputs->size(); ++i) raw_inputs_[i] = (*inputs)[i].release();
   executorch_backends_aoti_clear_error();
   bool failed = true;
   try {
@@ -118,12 +170,13 @@ Error Container::run(std::vector<OwnedTensor>* inputs, std::vector<OwnedTensor>*
                       raw_outputs_.size(), stream, nullptr) != 0;
   } catch (const std::exception& exception) {  // before its own handlers begin
     executorch_backends_aoti_set_error(exception.what());
+  } catch (...) {
+    executorch_backends_aoti_set_error("the program threw an exception of an unknown type");
   }
   // A program takes its inputs one by one and leaves null; those that an early failure has left
   // are still ours.
   for (size_t i = 0; i < inputs->size(); ++i) (*inputs)[i].reset(raw_inputs_[i]);
   inputs->clear();
-  outputs->clear();
   for (AtenTensorHandle& output : raw_outputs_) outputs->emplace_back(output);
   // It ignores what some shims return: those have left a text.
   ETB_REQUIRE(!failed && *executorch_backends_aoti_last_error() == '\0', Internal,

@@ -28,7 +28,4 @@ class Delegate final : public executorch::runtime::BackendInterface {
   Device* device_;
 };
 
-/// Registers `delegate` under `id`; where another library was first, says so.
-executorch::runtime::Error register_delegate(const char* id, Delegate* delegate);
-
 }  // namespace executorch_backends::aoti

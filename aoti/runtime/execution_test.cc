@@ -4,6 +4,7 @@
 
 #include "executorch_backends/aoti/runtime/testing/fake_fixture.h"
 #include "executorch_backends/aoti/runtime/testing/views.h"
+#include "executorch_backends/common/runtime/testing/recorder.h"
 
 namespace executorch_backends::aoti::testing {
 namespace {
@@ -121,19 +122,36 @@ TEST_F(FakeModels, AViewOfAnInputIsAnOutput) {
   EXPECT_EQ(in.data(), kGiven);
 }
 
-TEST_F(FakeModels, AnOutputThatIsAnotherValueIsCopied) {
-  IoValue input = kMatrix, earlier = kMatrix;
-  input.flags = kSameAsInput;
-  earlier.flags = kSameAsOutput;
-  const auto handle = load(program("inputs 1\noutput buffer 2,3 3,1 0\noutput none\noutput none\n",
-                                   {kMatrix}, {kMatrix, input, earlier}));
+TEST_F(FakeModels, AnIntIsWrittenOverAnIntOrNone) {
+  const auto handle = load(program("output calls\n", {}, {kInteger}));
   ASSERT_NE(handle, nullptr) << log();
-  Floats in(ScalarType::Float, {2, 3}, kGiven), doubled(ScalarType::Float, {2, 3});
-  Floats same(ScalarType::Float, {2, 3}, {}, {1, 0}), again(ScalarType::Float, {2, 3});
-  ASSERT_EQ(execute(handle, {in.value(), doubled.value(), same.value(), again.value()}), Error::Ok)
-      << log();
-  EXPECT_EQ(same.data(), (std::vector<float>{1, 4, 2, 5, 3, 6}));
-  EXPECT_EQ(again.data(), doubled.data());
+  et::EValue none, number(int64_t{7}), real(0.5);
+  for (et::EValue* value : {&none, &number}) {
+    ASSERT_EQ(execute(handle, {value}), Error::Ok) << log();
+    EXPECT_TRUE(value->isInt());
+  }
+  expect_run_fails(handle, {&real}, {"output 0 is an int", "neither an int nor None"});
+  EXPECT_EQ(real.toDouble(), 0.5);
+  Longs tensor(ScalarType::Long, {}, {9});
+  expect_run_fails(handle, {tensor.value()}, {"output 0 is an int"});
+  EXPECT_TRUE(tensor.value()->isTensor());
+  EXPECT_EQ(tensor.data()[0], 9);
+}
+
+TEST_F(FakeModels, EachCallThatGoesWellIsAnEvent) {
+  const auto handle = load(Recipe{});
+  ASSERT_NE(handle, nullptr) << log();
+  Floats in(ScalarType::Float, {2, 3}, kGiven), out(ScalarType::Float, {2, 3});
+  executorch_backends::testing::Recorder recorder;
+  for (size_t calls = 1; calls <= 3; ++calls) {
+    ASSERT_EQ(execute(handle, {in.value(), out.value()}, &recorder), Error::Ok) << log();
+    ASSERT_EQ(recorder.events.size(), calls);
+    EXPECT_EQ(recorder.events.back().name, "AOTI");
+    EXPECT_LE(recorder.events.back().start, recorder.events.back().end);
+  }
+  EXPECT_NE(execute(handle, {out.value()}, &recorder), Error::Ok);
+  EXPECT_EQ(recorder.events.size(), 3u);
+  EXPECT_EQ(recorder.stray, 0);
 }
 
 TEST_F(FakeModels, SizesMayChangeFromCallToCall) {
@@ -195,7 +213,13 @@ TEST_F(FakeModels, FailuresCarryTheirText) {
       expect_run_fails(handle, {in.value(), out.value()}, {"the reactor is cold"});
     }
   }
-  for (const char* failure : {"fail create", "fail constants"}) {
+  Recipe odd;
+  odd.script += "throw\n";  // an int
+  const auto handle = load(odd);
+  for (int call = 0; call < 2; ++call) {
+    expect_run_fails(handle, {in.value(), out.value()}, {"the run failed", "unknown type"});
+  }
+  for (const char* failure : {"fail create", "fail constants", "fail share"}) {
     Recipe recipe;
     recipe.script += std::string(failure) + " the reactor is cold\n";
     expect_refused(recipe.build(), {"the reactor is cold"});
@@ -258,11 +282,27 @@ TEST_F(FakeModels, RandomNumbersRepeatUnderASeedAndDifferBetweenHandles) {
 TEST_F(FakeModels, OptionsThatAreNoneAreRefused) {
   EXPECT_EQ(load(Recipe{}, {value_option("seed", -1)}), nullptr);
   expect_log({"'seed' is '-1'"});
-  EXPECT_EQ(load(Recipe{}, {option("graphs", "maybe")}), nullptr);
-  expect_log({"'graphs' is 'maybe'"});
-  EXPECT_EQ(load(Recipe{}, {option("device", "cpu")}), nullptr);
-  expect_log({"no runtime option 'device'", "graphs, seed"});
-  expect_runs(load(Recipe{}, {value_option("graphs", false), option("seed", "7")}));
+  EXPECT_EQ(load(Recipe{}, {option("seed", "18446744073709551616")}), nullptr);
+  expect_log({"a number from 0 to 18446744073709551615"});
+  for (const char* none : {"device", "graphs"}) {  // nothing is recorded on this device
+    EXPECT_EQ(load(Recipe{}, {option(none, "true")}), nullptr);
+    expect_log({"no runtime option '" + std::string(none) + "'", "options are seed"});
+  }
+  for (const char* seed : {"7", "18446744073709551615"}) {
+    expect_runs(load(Recipe{}, {option("seed", seed)}));
+  }
+}
+
+TEST_F(FakeModels, ThreadsShareAProgramsConstants) {
+  const Built built = Recipe{}.build();
+  executorch_backends::testing::CountedData data(built.data);
+  std::vector<Handle> handles;
+  for (int i = 0; i < 4; ++i) {
+    et::FreeableBuffer payload(built.payload.data(), built.payload.size(), nullptr);
+    handles.push_back(init(&payload, &data, {}));
+    ASSERT_NE(handles.back(), nullptr) << log();
+  }
+  EXPECT_EQ(wrong_calls(handles, [](float in, float out) { return out == 2 * in + 5; }), 0);
 }
 
 TEST_F(FakeModels, ThreadsShareAHandleOrHaveTheirOwn) {

@@ -40,10 +40,18 @@ bool GraphReplay::capture(const Body& body, Entry* entry) {
       capturing_ = true;
       bool recorded = false;
       try {
-        recorded =
-            body(&entry->outcome) == Error::Ok && stream_->end_capture(&entry->graph) == Error::Ok;
+        recorded = body(&entry->outcome) == Error::Ok;
+        if (recorded && entry->outcome->random) {
+          recorded = false;
+          reason = "this one draws random numbers";
+        }
+        recorded = recorded && stream_->end_capture(&entry->graph) == Error::Ok;
       } catch (const std::exception& exception) {
+        recorded = false;
         reason = exception.what();
+      } catch (...) {
+        recorded = false;
+        reason = "an exception of an unknown type";
       }
       capturing_ = false;
       if (recorded) return true;

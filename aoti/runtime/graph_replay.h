@@ -30,8 +30,8 @@ struct Outcome {
 ///   cold      the work is enqueued as it is; after `kWarmUps` runs that went well
 ///   captured  the work is enqueued once more, recorded, and launched, in this and later runs
 ///             until it is forgotten
-///   refused   recording or launching has failed, or the numbers are random ones: as in cold,
-///             for good
+///   refused   recording or launching has failed, or a run has drawn random numbers, which a graph
+///             would draw again: as in cold, for good
 ///
 /// A failure to record never fails a run: the work is enqueued as it is. The least recently used
 /// of more than `kMostSignatures` is forgotten.

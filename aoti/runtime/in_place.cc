@@ -1,5 +1,7 @@
+#include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "executorch_backends/aoti/runtime/program.h"
 #include "executorch_backends/aoti/runtime/tensors.h"
@@ -9,7 +11,6 @@
 namespace executorch_backends::aoti {
 namespace {
 
-using executorch::aten::ScalarType;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
 
@@ -34,9 +35,9 @@ class InPlaceRunner final : public Runner {
     for (size_t i = 0; i < inputs_.size(); ++i) ETB_TRY(take_input(i, *values[i]));
     bool random = false;
     ETB_TRY(program_->run(&arguments_, &results_, &random));
-    for (size_t i = 0; i < results_.size(); ++i) ETB_TRY(deliver(i, values));
+    const Error error = deliver_all(values);
     results_.clear();
-    return Error::Ok;
+    return error;
   }
 
  private:
@@ -65,9 +66,13 @@ class InPlaceRunner final : public Runner {
     return borrow(given.data, given.bytes, given.wanted, spec.type, &arguments_[index]);
   }
 
+  Error deliver_all(Values values) {
+    for (size_t i = 0; i < results_.size(); ++i) ETB_TRY(deliver(i, values));
+    return Error::Ok;
+  }
+
   Error deliver(size_t index, Values values) {
     const payload::Value& spec = program_->outputs[index];
-    if (!spec.computed()) return assign_output(index, spec, inputs_.size(), values);
     EValue* value = values[inputs_.size() + index];
     Returned returned;
     Given target;

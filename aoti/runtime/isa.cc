@@ -1,5 +1,6 @@
 #include "executorch_backends/aoti/runtime/isa.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/event_tracer.h>
 
 #include <cstddef>
 #include <memory>
@@ -20,7 +21,8 @@ class Model {
                                            std::unique_ptr<Model>* out);
 
   /// Runs on `values`: the inputs, then the outputs, which are resized and filled.
-  executorch::runtime::Error execute(Values values);
+  /// A call that goes well is an event of `tracer`, which may be null.
+  executorch::runtime::Error execute(Values values, executorch::runtime::EventTracer* tracer);
 
  private:
   Model(std::unique_ptr<Runner> runner, size_t inputs, size_t outputs)

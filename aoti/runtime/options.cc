@@ -1,9 +1,10 @@
 #include "executorch_backends/aoti/runtime/options.h"
 
 #include <charconv>
-#include <cstring>
 #include <string>
+#include <system_error>
 
+#include "executorch_backends/common/runtime/delegate.h"
 #include "executorch_backends/common/runtime/error.h"
 
 namespace executorch_backends::aoti {
@@ -13,35 +14,36 @@ using executorch::runtime::BackendOption;
 using executorch::runtime::Error;
 using executorch::runtime::Span;
 
-/// Callers cannot tell a text from a number that looks like one, so that all are read as text.
-std::string text_of(const BackendOption& option) {
-  if (const bool* value = std::get_if<bool>(&option.value)) return *value ? "true" : "false";
-  if (const int* value = std::get_if<int>(&option.value)) return std::to_string(*value);
-  const auto& text = std::get<2>(option.value);
-  return std::string(text.data(), strnlen(text.data(), text.size()));
+Error read_seed(const std::string& value, uint64_t* out) {
+  const char* end = value.data() + value.size();
+  const auto [stop, problem] = std::from_chars(value.data(), end, *out);
+  ETB_REQUIRE(problem == std::errc() && stop == end, InvalidArgument,
+              "AOTI's option 'seed' is '%s'; it can be a number from 0 to 18446744073709551615",
+              value.c_str());
+  return Error::Ok;
 }
 
-Error read_option(const std::string& key, const std::string& value, Options* out) {
-  if (key == "seed") {
-    const char* end = value.data() + value.size();
-    const auto [stop, problem] = std::from_chars(value.data(), end, out->seed);
-    ETB_REQUIRE(problem == std::errc() && stop == end, InvalidArgument,
-                "AOTI's option 'seed' is '%s'; it can be 0 or more", value.c_str());
-    return Error::Ok;
-  }
-  ETB_REQUIRE(key == "graphs", InvalidArgument,
-              "AOTI has no runtime option '%s'; its options are graphs, seed", key.c_str());
+Error read_bool(const std::string& key, const std::string& value, bool* out) {
   ETB_REQUIRE(value == "true" || value == "false", InvalidArgument,
-              "AOTI's option 'graphs' is '%s'; it can be true or false", value.c_str());
-  out->graphs = value == "true";
+              "AOTI's option '%s' is '%s'; it can be true or false", key.c_str(), value.c_str());
+  *out = value == "true";
   return Error::Ok;
 }
 
 }  // namespace
 
-Error read_options(Span<const BackendOption> runtime_options, Options* out) {
+Error read_options(Span<const BackendOption> runtime_options, bool records, Options* out) {
   for (const BackendOption& option : runtime_options) {
-    ETB_TRY(read_option(option.key, text_of(option), out));
+    const std::string key = option.key, value = runtime::text_of(option);
+    if (key == "seed") {
+      ETB_TRY(read_seed(value, &out->seed));
+    } else if (key == "graphs" && records) {
+      ETB_TRY(read_bool(key, value, &out->graphs));
+    } else {
+      ETB_FAIL(InvalidArgument,
+               "AOTI has no runtime option '%s' on this device; its options are %s", key.c_str(),
+               records ? "graphs, seed" : "seed");
+    }
   }
   return Error::Ok;
 }

@@ -11,13 +11,13 @@ namespace executorch_backends::aoti {
 
 struct Options {
   uint64_t seed = 0;   // of random operators: equal seeds give equal numbers
-  bool graphs = true;  // a device that can record work may replay it
+  bool graphs = true;  // work may be recorded and replayed
 };
 
 /// Logs and returns InvalidArgument for an option that does not exist or a value that it cannot
-/// have.
+/// have. `graphs` exists where the device has work that can be recorded.
 executorch::runtime::Error read_options(
     executorch::runtime::Span<const executorch::runtime::BackendOption> runtime_options,
-    Options* out);
+    bool records, Options* out);
 
 }  // namespace executorch_backends::aoti

@@ -31,7 +31,6 @@ Error parse_payload(const void* data, size_t size, Payload* out) {
   Payload read;
   read.device = payload::value_of(target, "device");
   read.isa = payload::value_of(target, "isa");
-  read.torch = payload::value_of(target, "torch");
   read.shims = payload::value_of(target, "shims");
   payload::IoTable table;
   bool good = payload::IoTable::parse(io, &table, &reason) &&
@@ -40,6 +39,12 @@ Error parse_payload(const void* data, size_t size, Payload* out) {
     good = payload::NamedData::parse(weights, &read.weights.emplace(), &reason);
   }
   ETB_REQUIRE(good, InvalidProgram, "AOTI: %s", reason.c_str());
+  for (size_t i = 0; i < table.outputs.size(); ++i) {
+    ETB_REQUIRE(table.outputs[i].computed(), InvalidProgram,
+                "AOTI: the payload's io table says that output %zu is another value, and compiled "
+                "code returns every output; lower again",
+                i);
+  }
   read.inputs = std::move(table.inputs);
   read.outputs = std::move(table.outputs);
   *out = std::move(read);

@@ -23,10 +23,9 @@ namespace executorch_backends::aoti {
 struct Payload {
   std::string device;  // `cpu`
   std::string isa;     // `avx2`, `avx512` or `native:` and the processor's flags
-  std::string torch;   // the version that wrote the code
   std::string shims;   // the version of shims.h that the code was linked to
   std::vector<payload::Value> inputs;
-  std::vector<payload::Value> outputs;
+  std::vector<payload::Value> outputs;  // the code returns each of them
   payload::NamedData code;
   std::optional<payload::NamedData> weights;
 };

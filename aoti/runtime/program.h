@@ -19,14 +19,14 @@ namespace executorch_backends::aoti {
 using Values = executorch::runtime::Span<executorch::runtime::EValue*>;
 
 struct Program {
-  Device* device;
+  Accelerator* accelerator;  // null for a device that shares this process's memory
   RandomState random;
   std::vector<payload::Value> inputs;
   std::vector<payload::Value> outputs;
   bool graphs = true;  // work may be recorded and replayed
   // The stream goes first: it may hold work of the container's.
   std::unique_ptr<Container> container;
-  std::unique_ptr<Stream> stream;
+  std::unique_ptr<Stream> stream;  // of an accelerator
 
   /// Runs its code under its own random state; `*random_numbers` is whether it drew any.
   executorch::runtime::Error run(std::vector<OwnedTensor>* arguments,
@@ -43,7 +43,7 @@ class Runner {
 
 /// On tensors where they are, of a device that shares this process's memory.
 std::unique_ptr<Runner> run_in_place(std::unique_ptr<Program> program);
-/// On copies in the device's own memory, with the work replayed where the device can do that.
+/// On copies in the accelerator's memory, with the work replayed where it can do that.
 std::unique_ptr<Runner> run_staged(std::unique_ptr<Program> program);
 
 }  // namespace executorch_backends::aoti

@@ -1,28 +1,25 @@
 #include "executorch_backends/aoti/runtime/random_state.h"
 
+#include <atomic>
 #include <cstring>
-#include <iterator>
-#include <map>
-#include <mutex>
 #include <utility>
+
+#include "executorch_backends/common/runtime/shared_values.h"
 
 namespace executorch_backends::aoti {
 
 struct RandomState::Count {
-  uint64_t handles = 0;
+  std::atomic<uint64_t> handles{0};
 };
 
 RandomState::RandomState(const void* program, const payload::Digest& code, uint64_t seed) {
-  using Counts = std::map<std::pair<const void*, payload::Digest>, std::weak_ptr<Count>>;
-  static auto* const mutex = new std::mutex;
-  static auto* const counts = new Counts;  // reachable for ever: handles may outlive statics
-  std::lock_guard<std::mutex> lock(*mutex);
-  for (auto count = counts->begin(); count != counts->end();) {
-    count = count->second.expired() ? counts->erase(count) : std::next(count);
-  }
-  auto& known = (*counts)[{program, code}];
-  count_ = known.lock();
-  if (count_ == nullptr) known = count_ = std::make_shared<Count>();
+  using Counts = runtime::SharedValues<std::pair<const void*, payload::Digest>, Count>;
+  static auto* const counts = new Counts;
+  const auto make = [](std::shared_ptr<Count>* out) {
+    *out = std::make_shared<Count>();
+    return executorch::runtime::Error::Ok;
+  };
+  (void)counts->get({program, code}, make, &count_);  // which cannot fail
 
   struct {
     payload::Digest code;

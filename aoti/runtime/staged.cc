@@ -12,14 +12,13 @@
 namespace executorch_backends::aoti {
 namespace {
 
-using executorch::aten::ScalarType;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
 
 /// Memory of the device that stays where it is until more is needed.
 class Region {
  public:
-  explicit Region(Device* device) : device_(device) {}
+  explicit Region(Accelerator* device) : device_(device) {}
   ~Region() { device_->release(data_); }
   Region(Region&& other) noexcept
       : device_(other.device_),
@@ -39,7 +38,7 @@ class Region {
   size_t bytes() const { return bytes_; }
 
  private:
-  Device* device_;
+  Accelerator* device_;
   void* data_ = nullptr;
   size_t bytes_ = 0;
 };
@@ -76,9 +75,10 @@ class StagedRunner final : public Runner {
  public:
   explicit StagedRunner(std::unique_ptr<Program> program)
       : program_(std::move(program)), replay_(program_->stream.get(), program_->graphs) {
-    for (size_t i = 0; i < program_->inputs.size(); ++i) inputs_.emplace_back(program_->device);
+    for (size_t i = 0; i < program_->inputs.size(); ++i)
+      inputs_.emplace_back(program_->accelerator);
     for (size_t i = 0; i < program_->outputs.size(); ++i) {
-      packed_.emplace_back(program_->device);
+      packed_.emplace_back(program_->accelerator);
       integers_.push_back(0);
     }
   }
@@ -95,19 +95,15 @@ class StagedRunner final : public Runner {
     for (size_t i = 0; i < packed_.size(); ++i) ETB_TRY(fetch(i, staged.results[i], values));
     ETB_TRY(wait.finish());
     for (size_t i = 0; i < packed_.size(); ++i) {
-      const payload::Value& spec = program_->outputs[i];
-      if (!spec.computed()) {
-        ETB_TRY(assign_output(i, spec, inputs_.size(), values));
-      } else if (spec.symbolic_integer) {
-        *values[inputs_.size() + i] = EValue(integers_[i]);
-      }
+      if (!program_->outputs[i].symbolic_integer) continue;
+      *values[inputs_.size() + i] = EValue(integers_[i]);
     }
     return Error::Ok;
   }
 
  private:
   struct Input {
-    explicit Input(Device* device) : uploaded(device), relaid(device) {}
+    explicit Input(Accelerator* device) : uploaded(device), relaid(device) {}
     Region uploaded;  // as the caller's tensor lies
     Region relaid;    // as the program was compiled for
     Given given;
@@ -179,12 +175,14 @@ class StagedRunner final : public Runner {
   Error enqueue_into(StagedOutcome* outcome) {
     std::vector<OwnedTensor> arguments(inputs_.size());
     for (size_t i = 0; i < inputs_.size(); ++i) ETB_TRY(give(i, &arguments[i]));
-    ETB_TRY(program_->run(&arguments, &outcome->tensors, &outcome->random));
+    const uint64_t before = program_->random.number;
+    const Error error = program_->run(&arguments, &outcome->tensors, &outcome->random);
+    // What a recording draws is drawn again by the run that takes its place.
+    if (replay_.capturing()) program_->random.number = before;
+    ETB_TRY(error);
     outcome->results.resize(packed_.size());
     for (size_t i = 0; i < packed_.size(); ++i) {
-      if (program_->outputs[i].computed()) {
-        ETB_TRY(pack(i, outcome->tensors[i], &outcome->results[i]));
-      }
+      ETB_TRY(pack(i, outcome->tensors[i], &outcome->results[i]));
     }
     return Error::Ok;
   }
@@ -233,11 +231,9 @@ class StagedRunner final : public Runner {
   }
 
   Error fetch(size_t index, const Result& result, Values values) {
-    const payload::Value& spec = program_->outputs[index];
-    if (!spec.computed()) return Error::Ok;  // from host memory, when the others are there
     Given target;
-    ETB_TRY(shape_output(index, spec, result.returned, *values[inputs_.size() + index],
-                         &integers_[index], &target));
+    ETB_TRY(shape_output(index, program_->outputs[index], result.returned,
+                         *values[inputs_.size() + index], &integers_[index], &target));
     ETB_REQUIRE(target.bytes == result.bytes, InvalidProgram,
                 "AOTI: output %zu came with %zu bytes, and the program's tensor has %zu", index,
                 result.bytes, target.bytes);

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "executorch_backends/common/checked/checked.h"
-#include "executorch_backends/common/layout/copy_plan.h"
 #include "executorch_backends/common/runtime/error.h"
+#include "executorch_backends/common/runtime/tensors.h"
 
 namespace executorch_backends::aoti {
 namespace {
@@ -20,21 +20,7 @@ using executorch::aten::Tensor;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
 using executorch::runtime::toString;
-
-bool layout_of(const Tensor& tensor, layout::Layout* out) {
-  return layout::make_layout(tensor.sizes().data(), tensor.strides().data(),
-                             static_cast<size_t>(tensor.dim()), 0,
-                             executorch::runtime::elementSize(tensor.scalar_type()), out);
-}
-
-bool fits(const Tensor& tensor, const std::vector<payload::Bounds>& dims) {
-  if (static_cast<size_t>(tensor.dim()) != dims.size()) return false;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    const int64_t size = tensor.sizes()[d];
-    if (size < dims[d].min || (dims[d].max != -1 && size > dims[d].max)) return false;
-  }
-  return true;
-}
+using runtime::text_of;
 
 /// Whether both reach the same elements; the stride of a single one counts for nothing.
 bool agree(const layout::Layout& a, const layout::Layout& b) {
@@ -47,13 +33,13 @@ bool agree(const layout::Layout& a, const layout::Layout& b) {
 }
 
 Error memory_of(const char* kind, size_t index, const Tensor& tensor, Given* out) {
-  ETB_REQUIRE(layout_of(tensor, &out->layout), InvalidArgument,
+  ETB_REQUIRE(runtime::layout_of(tensor, &out->layout), InvalidArgument,
               "AOTI: sizes or strides of %s %zu, of shape %s, are out of range", kind, index,
               text_of(tensor).c_str());
   out->data = tensor.mutable_data_ptr();
   out->bytes = tensor.nbytes();
-  ETB_REQUIRE(out->bytes == 0 || out->data != nullptr, InvalidArgument,
-              "AOTI: %s %zu has no memory", kind, index);
+  ETB_REQUIRE(runtime::has_memory(tensor), InvalidArgument, "AOTI: %s %zu has no memory", kind,
+              index);
   return Error::Ok;
 }
 
@@ -66,33 +52,7 @@ Given scalar(int64_t* integer) {
   return given;
 }
 
-Error assign(size_t index, const Tensor& to, const Tensor& from) {
-  ETB_REQUIRE(to.scalar_type() == from.scalar_type() &&
-                  executorch::runtime::resize_tensor(to, from.sizes()) == Error::Ok,
-              InvalidArgument, "AOTI: output %zu is to equal %s of shape %s, and is %s of shape %s",
-              index, toString(from.scalar_type()), text_of(from).c_str(),
-              toString(to.scalar_type()), text_of(to).c_str());
-  Given target, source;
-  ETB_TRY(memory_of("output", index, to, &target));
-  ETB_TRY(memory_of("the source of output", index, from, &source));
-  layout::CopyPlan plan;
-  std::string reason;
-  ETB_REQUIRE(
-      layout::plan_copy(target.layout, source.layout, &plan, &reason) &&
-          layout::execute(plan, target.data, target.bytes, source.data, source.bytes, &reason),
-      InvalidArgument, "AOTI: cannot copy output %zu: %s", index, reason.c_str());
-  return Error::Ok;
-}
-
 }  // namespace
-
-std::string text_of(const Tensor& tensor) {
-  std::string text = "[";
-  for (const SizesType size : tensor.sizes()) {
-    text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-  }
-  return text + "]";
-}
 
 Error check_input(size_t index, const payload::Value& spec, const EValue& value, int64_t* integer,
                   Given* out) {
@@ -110,7 +70,7 @@ Error check_input(size_t index, const payload::Value& spec, const EValue& value,
   ETB_REQUIRE(tensor.scalar_type() == spec.type, InvalidArgument,
               "AOTI: input %zu has dtype %s, and the program takes %s", index,
               toString(tensor.scalar_type()), toString(spec.type));
-  ETB_REQUIRE(fits(tensor, spec.dims), InvalidArgument,
+  ETB_REQUIRE(runtime::fits(tensor, spec.dims), InvalidArgument,
               "AOTI: input %zu has shape %s, and the program takes %s", index,
               text_of(tensor).c_str(), payload::text_of(spec.dims).c_str());
   ETB_TRY(memory_of("input", index, tensor, out));
@@ -134,6 +94,7 @@ Error borrow(void* data, size_t bytes, const layout::Layout& layout, ScalarType 
            !checked::narrow(layout.strides[d], &strides[d]);
   }
   AtenTensorHandle handle = nullptr;
+  executorch_backends_aoti_clear_error();  // of a call before
   ETB_REQUIRE(
       good && executorch_backends_aoti_borrow(
                   data, bytes, static_cast<int64_t>(layout.rank), sizes.data(), strides.data(), 0,
@@ -185,6 +146,9 @@ Error shape_output(size_t index, const payload::Value& spec, const Returned& ret
     ETB_REQUIRE(returned.type == ScalarType::Long && returned.layout.rank == 0, InvalidProgram,
                 "AOTI: output %zu came as %s of rank %zu, and an int was promised", index,
                 toString(returned.type), returned.layout.rank);
+    ETB_REQUIRE(value.isInt() || value.isNone(), InvalidArgument,
+                "AOTI: output %zu is an int, and the program's value is neither an int nor None",
+                index);
     *out = scalar(integer);
     return Error::Ok;
   }
@@ -208,16 +172,6 @@ Error shape_output(size_t index, const payload::Value& spec, const Returned& ret
               "AOTI: output %zu came with %s, which does not fit the program's tensor of shape %s",
               index, layout::to_string(returned.layout).c_str(), text_of(tensor).c_str());
   return memory_of("output", index, tensor, out);
-}
-
-Error assign_output(size_t index, const payload::Value& spec, size_t inputs,
-                    executorch::runtime::Span<EValue*> values) {
-  const EValue& to = *values[inputs + index];
-  const EValue& from =
-      *values[spec.same_as_input ? *spec.same_as_input : inputs + *spec.same_as_output];
-  ETB_REQUIRE(to.isTensor() && from.isTensor(), InvalidArgument,
-              "AOTI: output %zu is to equal a value that is not a tensor", index);
-  return assign(index, to.toTensor(), from.toTensor());
 }
 
 }  // namespace executorch_backends::aoti

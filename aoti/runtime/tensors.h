@@ -4,20 +4,15 @@
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
-#include <executorch/runtime/core/span.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include "executorch_backends/aoti/runtime/container.h"
 #include "executorch_backends/common/layout/layout.h"
 #include "executorch_backends/common/payload/io_table.h"
 
 namespace executorch_backends::aoti {
-
-/// "[2, 3]", for messages.
-std::string text_of(const executorch::aten::Tensor& tensor);
 
 /// A tensor of the caller.
 struct Given {
@@ -54,10 +49,5 @@ executorch::runtime::Error shape_output(size_t index, const payload::Value& spec
                                         const Returned& returned,
                                         const executorch::runtime::EValue& value, int64_t* integer,
                                         Given* out);
-
-/// Fills output `index`, which is not computed, from the value that `spec` says it equals.
-executorch::runtime::Error assign_output(
-    size_t index, const payload::Value& spec, size_t inputs,
-    executorch::runtime::Span<executorch::runtime::EValue*> values);
 
 }  // namespace executorch_backends::aoti

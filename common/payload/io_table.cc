@@ -97,6 +97,10 @@ class Parser {
       }
       value.dims.push_back(bounds);
     }
+    if (((flags & kDynamic) != 0) != value.dynamic()) {
+      return fail("value %zu of the payload's io table has flags %#x, and bounds %s", index, flags,
+                  text_of(value.dims).c_str());
+    }
     uint32_t seen = 0;
     for (uint32_t d = 0; d < rank; ++d) {
       uint32_t dimension = 0;

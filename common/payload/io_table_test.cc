@@ -20,7 +20,7 @@ struct Row {
   uint32_t dtype = 6;
   std::vector<Bounds> bounds = {{2, 2}, {1, -1}};
   std::vector<uint32_t> order = {1, 0};
-  uint32_t flags = 0;
+  uint32_t flags = 0;  // beside the right one for the bounds, which is flipped by 1
   uint32_t source = 0;
 };
 
@@ -34,7 +34,9 @@ std::string table_of(uint32_t version, const std::vector<Row>& inputs,
     for (const Row& row : *rows) {
       append(&text, row.dtype);
       append(&text, static_cast<uint32_t>(row.bounds.size()));
-      append(&text, row.flags);
+      bool dynamic = false;
+      for (const Bounds& bounds : row.bounds) dynamic = dynamic || bounds.min != bounds.max;
+      append(&text, row.flags ^ uint32_t{dynamic});
       append(&text, row.source);
       for (const Bounds& bounds : row.bounds) {
         append(&text, bounds.min);
@@ -103,6 +105,8 @@ TEST(IoTable, NumbersThatMakeNoSenseAreNamed) {
   refused({6, {{1, 1}, {1, 1}}, {0, 2}}, "dim order of value 0");
   refused({6, {{1, 1}, {1, 1}}, {0, 0x80000001}}, "dim order of value 0");
   refused({6, {}, {}, 2}, "flags 0x2");
+  refused({6, {{1, 2}}, {0}, 1}, "flags 0, and bounds [1..2]");
+  refused({6, {{2, 2}}, {0}, 1}, "flags 0x1, and bounds [2]");
   refused({6, {}, {}, 0, 1}, "source 1");
   std::string many = table_of(2, {}, {});
   many[6] = 2;
@@ -117,8 +121,8 @@ TEST(IoTable, AnAliasIsOfAValueLikeIt) {
   refused({6, dims, {0, 1}, 2, 2}, "input 2");
   refused({6, dims, {0, 1}, 2, 1}, "an int of rank 0");
   refused({6, dims, {0, 1}, 4, 0}, "0 to choose from");
-  refused({6, dims, {0, 1}, 6, 0}, "flags 0x6");
-  refused({6, dims, {0, 1}, 8, 0}, "flags 0x8");
+  refused({6, dims, {0, 1}, 6, 0}, "flags 0x7");
+  refused({6, dims, {0, 1}, 8, 0}, "flags 0x9");
   refused({6, dims, {0, 1}, 0, 1}, "names value 1");
   refused({7, dims, {0, 1}, 2, 0}, "Double of rank 2");
   refused({6, {{1, 1}}, {0}, 2, 0}, "rank 1");

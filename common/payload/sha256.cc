@@ -94,6 +94,16 @@ CompressBlocks fastest() {
 
 }  // namespace
 
+std::string hexadecimal(const Digest& digest, size_t bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (size_t i = 0; i < bytes; ++i) {
+    text += kDigits[digest[i] >> 4];
+    text += kDigits[digest[i] & 15];
+  }
+  return text;
+}
+
 void compress_portable(uint32_t* state, const uint8_t* blocks, size_t count) {
   for (; count != 0; --count, blocks += kBlock) {
     uint32_t w[64];

@@ -3,11 +3,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace executorch_backends::payload {
 
 /// The 32 bytes of a SHA-256 (FIPS 180-4), in the order in which they are printed.
 using Digest = std::array<uint8_t, 32>;
+
+/// Its first `bytes` bytes as text, `0a1b`; for messages and names.
+std::string hexadecimal(const Digest& digest, size_t bytes = std::tuple_size<Digest>::value);
 
 /// Mixes `count` blocks of 64 bytes into the eight words of `state`.
 using CompressBlocks = void (*)(uint32_t* state, const uint8_t* blocks, size_t count);

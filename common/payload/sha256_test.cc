@@ -11,16 +11,6 @@
 namespace executorch_backends::payload {
 namespace {
 
-std::string hex(const Digest& digest) {
-  std::string text;
-  for (uint8_t byte : digest) {
-    char two[3];
-    std::snprintf(two, sizeof two, "%02x", byte);
-    text += two;
-  }
-  return text;
-}
-
 std::vector<CompressBlocks> implementations() {
   std::vector<CompressBlocks> all = {&compress_portable};
   if (compress_accelerated() != nullptr) {
@@ -34,7 +24,7 @@ std::vector<CompressBlocks> implementations() {
 std::string hash_of(const std::string& text, CompressBlocks compress) {
   Sha256 hash(compress);
   hash.update(text.data(), text.size());
-  return hex(hash.finish());
+  return hexadecimal(hash.finish());
 }
 
 // NIST's examples for FIPS 180-4, and the empty message.
@@ -61,7 +51,7 @@ TEST(Sha256, ImplementationsAgreeOnEveryLengthAroundTheBlockSize) {
   for (size_t size = 0; size <= 300; ++size) {
     const std::string portable = hash_of(text, &compress_portable);
     for (CompressBlocks compress : implementations()) EXPECT_EQ(hash_of(text, compress), portable);
-    EXPECT_EQ(hex(sha256(text.data(), text.size())), portable);
+    EXPECT_EQ(hexadecimal(sha256(text.data(), text.size())), portable);
     text.push_back(static_cast<char>(random()));
   }
 }
@@ -79,7 +69,7 @@ TEST(Sha256, PiecesEqualTheWhole) {
         hash.update(size == 0 ? nullptr : text.data() + at, size);
         at += size;
       }
-      EXPECT_EQ(hex(hash.finish()), whole);
+      EXPECT_EQ(hexadecimal(hash.finish()), whole);
     }
   }
 }

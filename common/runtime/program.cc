@@ -6,20 +6,16 @@
 #include <executorch/extension/data_loader/mmap_data_loader.h>
 #include <executorch/extension/module/module.h>
 #include <executorch/runtime/backend/interface.h>
-#include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
-#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <executorch/runtime/platform/runtime.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -27,8 +23,10 @@
 #include <vector>
 
 #include "executorch_backends/common/checked/checked.h"
+#include "executorch_backends/common/runtime/backend_options.h"
 #include "executorch_backends/common/runtime/error.h"
 #include "executorch_backends/common/runtime/log_capture.h"
+#include "executorch_backends/common/runtime/program_values.h"
 
 namespace et = executorch::runtime;
 namespace ea = executorch::aten;
@@ -37,13 +35,17 @@ using executorch::extension::BufferDataLoader;
 using executorch::extension::FileDataLoader;
 using executorch::extension::MmapDataLoader;
 using executorch::extension::Module;
+using executorch_backends::runtime::BackendOptionStore;
+using executorch_backends::runtime::BorrowedTensor;
+using executorch_backends::runtime::describe;
+using executorch_backends::runtime::kind_of;
 using executorch_backends::runtime::LogCapture;
+using executorch_backends::runtime::mismatch;
 
 namespace {
 
 // What OpenVINO and vectorised kernels can use in place.
 constexpr size_t kBufferAlignment = 4096;
-constexpr int32_t kMaxRank = 16;
 
 std::string& last_error() {
   thread_local std::string text;
@@ -119,122 +121,6 @@ Error take(et::Result<Loader> loader, std::unique_ptr<et::DataLoader>* out) {
   *out = std::make_unique<Loader>(std::move(loader.get()));
   return Error::Ok;
 }
-
-int32_t kind_of(et::Tag tag) {
-  switch (tag) {
-    case et::Tag::None:
-      return EXECUTORCH_BACKENDS_NONE;
-    case et::Tag::Tensor:
-      return EXECUTORCH_BACKENDS_TENSOR;
-    case et::Tag::Int:
-      return EXECUTORCH_BACKENDS_INT;
-    case et::Tag::Double:
-      return EXECUTORCH_BACKENDS_DOUBLE;
-    case et::Tag::Bool:
-      return EXECUTORCH_BACKENDS_BOOL;
-    default:
-      return EXECUTORCH_BACKENDS_OTHER;
-  }
-}
-
-const char* kind_name(int32_t kind) {
-  static const char* const names[] = {"None",    "a tensor", "an int",
-                                      "a float", "a bool",   "another kind of value"};
-  return kind >= 0 && kind <= EXECUTORCH_BACKENDS_OTHER ? names[kind] : "no kind of value";
-}
-
-std::string shape_text(const int32_t* sizes, size_t rank) {
-  std::string text = "[";
-  for (size_t d = 0; d < rank; ++d) text += (d ? ", " : "") + std::to_string(sizes[d]);
-  return text + "]";
-}
-
-void describe(const et::TensorInfo& info, executorch_backends_value* out) {
-  out->kind = EXECUTORCH_BACKENDS_TENSOR;
-  out->dtype = static_cast<int32_t>(info.scalar_type());
-  out->rank = static_cast<int32_t>(info.sizes().size());
-  out->sizes = info.sizes().data();
-  out->dim_order = info.dim_order().data();
-  out->bytes = info.nbytes();
-}
-
-/// An input tensor whose metadata lives here; the data is the caller's.
-class BorrowedTensor {
- public:
-  static Error make(const executorch_backends_value& value, BorrowedTensor* out) {
-    const size_t rank = static_cast<size_t>(value.rank);
-    out->sizes_.assign(value.sizes, value.sizes + rank);
-    out->dim_order_.assign(value.dim_order, value.dim_order + rank);
-    out->strides_.resize(rank);
-    const Error error = et::dim_order_to_stride(out->sizes_.data(), out->dim_order_.data(), rank,
-                                                out->strides_.data());
-    if (error != Error::Ok) return error;
-    out->impl_ = std::make_unique<ea::TensorImpl>(
-        static_cast<ea::ScalarType>(value.dtype), static_cast<ssize_t>(rank), out->sizes_.data(),
-        value.data, out->dim_order_.data(), out->strides_.data());
-    return Error::Ok;
-  }
-  et::EValue value() const { return et::EValue(ea::Tensor(impl_.get())); }
-
- private:
-  std::vector<ea::SizesType> sizes_;
-  std::vector<ea::DimOrderType> dim_order_;
-  std::vector<ea::StridesType> strides_;
-  std::unique_ptr<ea::TensorImpl> impl_;
-};
-
-/// Options as ExecuTorch's map wants them: it points into them and owns none.
-class BackendOptionStore {
- public:
-  Error add(const executorch_backends_option& option) {
-    if (option.backend_id == nullptr || option.key == nullptr || option.value == nullptr) {
-      ETB_FAIL(InvalidArgument, "an option needs a backend, a key and a value");
-    }
-    et::BackendOption stored;
-    if (std::strlen(option.key) >= sizeof(stored.key)) {
-      ETB_FAIL(InvalidArgument, "option '%s' has %zu bytes in its name; %zu are the most",
-               option.key, std::strlen(option.key), sizeof(stored.key) - 1);
-    }
-    std::strcpy(stored.key, option.key);
-    const std::string value = option.value;
-    char* end = nullptr;
-    errno = 0;
-    const long number = std::strtol(option.value, &end, 10);
-    int narrow = 0;
-    if (value == "true" || value == "false") {
-      stored.value = value == "true";
-    } else if (!value.empty() && *end == '\0' && errno == 0 &&
-               !executorch_backends::checked::narrow(number, &narrow)) {
-      stored.value = narrow;
-    } else {
-      std::array<char, et::kMaxOptionValueLength> text{};
-      if (value.size() >= text.size()) {
-        ETB_FAIL(InvalidArgument, "option '%s' has %zu bytes; %zu are the most", option.key,
-                 value.size(), text.size() - 1);
-      }
-      std::copy(value.begin(), value.end(), text.begin());
-      stored.value = text;
-    }
-    options_[option.backend_id].push_back(stored);
-    return Error::Ok;
-  }
-
-  Error fill(et::LoadBackendOptionsMap* map) {
-    for (auto& [backend_id, options] : options_) {
-      const Error error = map->set_options(
-          backend_id.c_str(), et::Span<et::BackendOption>(options.data(), options.size()));
-      if (error != Error::Ok) {
-        executorch_backends::runtime::log_error(
-            __FILE__, __LINE__, __func__, "backend '" + backend_id + "': no room for its options");
-        return error;
-      }
-    }
-    return Error::Ok;
-  }
-
- private:
-  std::map<std::string, std::vector<et::BackendOption>> options_;
-};
 
 }  // namespace
 
@@ -384,54 +270,6 @@ int32_t with_meta(Program* program, const char* method, Body&& body) noexcept {
     }
     return 0;
   });
-}
-
-/// Empty when `value` fits input `index`, else what disagrees.
-std::string mismatch(const et::MethodMeta& meta, size_t index,
-                     const executorch_backends_value& value) {
-  const std::string where = "input " + std::to_string(index) + ": ";
-  auto tag = meta.input_tag(index);
-  if (!tag.ok()) return where + "the program does not say what it is";
-  const int32_t expected = kind_of(*tag);
-  if (value.kind != expected) {
-    return where + "expected " + kind_name(expected) + ", got " + kind_name(value.kind);
-  }
-  if (expected != EXECUTORCH_BACKENDS_TENSOR) return "";
-  auto info = meta.input_tensor_meta(index);
-  if (!info.ok()) return where + "the program does not describe the tensor";
-  if (value.dtype != static_cast<int32_t>(info->scalar_type())) {
-    const bool known =
-        value.dtype >= 0 && value.dtype < static_cast<int32_t>(ea::ScalarType::NumOptions);
-    return where + "expected dtype " + et::toString(info->scalar_type()) + ", got " +
-           (known ? et::toString(static_cast<ea::ScalarType>(value.dtype))
-                  : std::to_string(value.dtype).c_str());
-  }
-  const size_t rank = info->sizes().size();
-  if (value.rank < 0 || value.rank > kMaxRank || static_cast<size_t>(value.rank) != rank) {
-    return where + "expected rank " + std::to_string(rank) + ", shape " +
-           shape_text(info->sizes().data(), rank) + ", got rank " + std::to_string(value.rank);
-  }
-  size_t bytes = et::elementSize(info->scalar_type());
-  for (size_t d = 0; d < rank; ++d) {
-    // Static and dynamic sizes look alike in the metadata: its sizes are upper bounds, and
-    // the runtime itself refuses another size where the dimension is static.
-    if (value.sizes[d] < 0 || value.sizes[d] > info->sizes()[d]) {
-      return where + "expected shape " + shape_text(info->sizes().data(), rank) +
-             " (or smaller where a dimension is dynamic), got " + shape_text(value.sizes, rank);
-    }
-    if (executorch_backends::checked::mul(bytes, static_cast<size_t>(value.sizes[d]), &bytes)) {
-      return where + "the size in bytes of " + shape_text(value.sizes, rank) + " overflows";
-    }
-    if (value.dim_order[d] != info->dim_order()[d]) {
-      return where + "expected dimension " + std::to_string(info->dim_order()[d]) + " at place " +
-             std::to_string(d) + " of the dim order, got " + std::to_string(value.dim_order[d]);
-    }
-  }
-  if (bytes != value.bytes || (bytes != 0 && value.data == nullptr)) {
-    return where + "expected " + std::to_string(bytes) + " bytes, got " +
-           std::to_string(value.data == nullptr ? 0 : value.bytes);
-  }
-  return "";
 }
 
 int32_t collect(const std::vector<et::EValue>& values, executorch_backends_value* outputs,

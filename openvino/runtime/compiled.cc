@@ -1,13 +1,11 @@
 #include "executorch_backends/openvino/runtime/compiled.h"
 
-#include <algorithm>
 #include <array>
-#include <map>
-#include <mutex>
 #include <utility>
 
 #include "executorch_backends/common/payload/sha256.h"
 #include "executorch_backends/common/runtime/error.h"
+#include "executorch_backends/common/runtime/shared_values.h"
 #include "executorch_backends/openvino/runtime/cores.h"
 
 namespace executorch_backends::openvino {
@@ -43,47 +41,10 @@ std::string mismatch(const Payload& payload, const std::string& device, const Ve
   return "";
 }
 
-/// Models by what makes them equal. Never destroyed: handles may be freed after statics are.
-class Shared {
- public:
-  /// The model of this name, which `make` makes unless it is alive; one that it makes dynamic is
-  /// its caller's alone. One caller at a time makes it, and the others wait; models of other names
-  /// are not held up.
-  template <typename Make>
-  std::shared_ptr<const Compiled> get(const std::string& name, Make&& make) {
-    const std::shared_ptr<Slot> slot = slot_of(name);
-    std::lock_guard<std::mutex> lock(slot->mutex);
-    std::shared_ptr<const Compiled> model = slot->model.lock();
-    if (model != nullptr) return model;
-    model = make();
-    if (model != nullptr && !model->dynamic()) slot->model = model;
-    return model;
-  }
+using Models = runtime::SharedValues<std::string, const Compiled>;
 
- private:
-  struct Slot {
-    std::mutex mutex;
-    std::weak_ptr<const Compiled> model;
-  };
-
-  std::shared_ptr<Slot> slot_of(const std::string& name) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    for (auto slot = slots_.begin(); slot != slots_.end();) {
-      // Nobody but us has the slot, so that its model cannot change meanwhile.
-      const bool unused = slot->second.use_count() == 1 && slot->second->model.expired();
-      slot = unused ? slots_.erase(slot) : std::next(slot);
-    }
-    std::shared_ptr<Slot>& slot = slots_[name];
-    if (slot == nullptr) slot = std::make_shared<Slot>();
-    return slot;
-  }
-
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Slot>> slots_;
-};
-
-Shared& shared() {
-  static Shared* const instance = new Shared;
+Models& models() {
+  static auto* const instance = new Models;
   return *instance;
 }
 
@@ -97,20 +58,19 @@ Error Compiled::make(std::shared_ptr<const OpenvinoApi> api, const Options& opti
                                                        : "CPU";
   const bool has_ir = payload.ir.size != 0;
   const std::string version = api->version.text;
-  Error error = Error::Ok;
   std::string problem;
-  const auto make_from = [&](From from) {
-    const auto create = [&]() -> std::shared_ptr<const Compiled> {
+  const auto make_from = [&](From from) -> Error {
+    bool is_new = false;
+    const auto create = [&](std::shared_ptr<const Compiled>* made) {
       std::shared_ptr<Compiled> model(new Compiled(api, device));
-      error = model->create(from, options, payload, weights, &problem);
-      if (error == Error::Ok) model->keep_recipe(from, options, payload);
-      return error == Error::Ok ? model : nullptr;
+      ETB_TRY(model->create(from, options, payload, weights, &problem));
+      model->keep_recipe(from, options, payload);
+      is_new = true;
+      *made = std::move(model);
+      return Error::Ok;
     };
     // Equal memory is only equal as long as the one who has it is alive.
-    if (from == From::kBlob && !api->version.binds_blobs()) return create();
-    const bool dynamic = std::any_of(payload.inputs.begin(), payload.inputs.end(),
-                                     [](const ValueSpec& input) { return input.dynamic(); });
-    if (dynamic) return create();
+    if (from == From::kBlob && !api->version.binds_blobs()) return create(out);
     std::string name = device;
     for (const auto& [key, value] : options.properties(from == From::kBlob)) {
       name += '\n' + key + '=' + value;
@@ -120,19 +80,20 @@ Error Compiled::make(std::shared_ptr<const OpenvinoApi> api, const Options& opti
                 : "\nblob " + std::to_string(payload.blob->offset) + "+" +
                       std::to_string(payload.blob->size) + " " + digest_of(payload.blob->code);
     if (weights != nullptr) name += '\n' + weights->origin().text();
-    return shared().get(name, create);
+    ETB_TRY(models().get(name, create, out));
+    return is_new || !(*out)->dynamic() ? Error::Ok : create(out);
   };
 
   ETB_REQUIRE(has_ir || options.compile != Options::Compile::kAlways, InvalidArgument,
               "OpenVINO: the option 'compile' is always, and a program of stock ExecuTorch has no "
               "IR to compile; lower it with executorch_backends");
   if (options.compile != Options::Compile::kAlways) {
-    error = Error::DelegateInvalidCompatibility;
+    Error error = Error::DelegateInvalidCompatibility;
     problem = mismatch(payload, device, api->version);
     if (problem.empty()) {
       if (payload.has_envelope) ETB_TRY(check_code(*payload.blob, weights->bytes()));
-      *out = make_from(From::kBlob);
-      if (*out != nullptr) return Error::Ok;
+      error = make_from(From::kBlob);
+      if (error == Error::Ok) return Error::Ok;
     }
     if (options.compile == Options::Compile::kNever || !has_ir) {
       runtime::log_error(
@@ -147,9 +108,10 @@ Error Compiled::make(std::shared_ptr<const OpenvinoApi> api, const Options& opti
       ETB_NOTE("OpenVINO %s: compiling the program's IR: %s", version.c_str(), problem.c_str());
     }
   }
-  *out = make_from(From::kIr);
-  if (*out != nullptr) return Error::Ok;
-  runtime::log_error(__FILE__, __LINE__, __func__, "OpenVINO " + version + ": " + problem);
+  const Error error = make_from(From::kIr);
+  if (error != Error::Ok) {
+    runtime::log_error(__FILE__, __LINE__, __func__, "OpenVINO " + version + ": " + problem);
+  }
   return error;
 }
 

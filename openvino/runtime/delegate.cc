@@ -2,14 +2,12 @@
 
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/error.h>
-#include <executorch/runtime/platform/runtime.h>
 
-#include <exception>
 #include <memory>
-#include <new>
 #include <string>
 #include <utility>
 
+#include "executorch_backends/common/runtime/delegate.h"
 #include "executorch_backends/common/runtime/error.h"
 #include "executorch_backends/openvino/runtime/compiled.h"
 #include "executorch_backends/openvino/runtime/model.h"
@@ -22,7 +20,6 @@ namespace executorch_backends::openvino {
 namespace {
 
 using executorch::runtime::ArrayRef;
-using executorch::runtime::Backend;
 using executorch::runtime::BackendExecutionContext;
 using executorch::runtime::BackendInitContext;
 using executorch::runtime::BackendInterface;
@@ -34,21 +31,8 @@ using executorch::runtime::FreeableBuffer;
 using executorch::runtime::Result;
 using executorch::runtime::Span;
 
+constexpr char kName[] = "OpenVINO";
 constexpr char kBackendId[] = "OpenvinoBackend";
-
-/// Runs `body`; OpenVINO's C API throws nothing, the standard library may.
-template <typename Body>
-Error guarded(Body&& body) noexcept {
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    ETB_FAIL(MemoryAllocationFailed, "OpenVINO: out of memory");
-  } catch (const std::exception& exception) {
-    ETB_FAIL(Internal, "OpenVINO: %s", exception.what());
-  } catch (...) {
-    ETB_FAIL(Internal, "OpenVINO: an exception of an unknown type");
-  }
-}
 
 Error create(const BackendInitContext& context, FreeableBuffer* processed,
              ArrayRef<CompileSpec> compile_specs, std::unique_ptr<Model>* out) {
@@ -86,14 +70,15 @@ class OpenvinoDelegate final : public BackendInterface {
   Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
                                ArrayRef<CompileSpec> compile_specs) const override {
     std::unique_ptr<Model> model;
-    const Error error = guarded([&] { return create(context, processed, compile_specs, &model); });
+    const Error error =
+        runtime::guarded(kName, [&] { return create(context, processed, compile_specs, &model); });
     if (error != Error::Ok) return error;
     return static_cast<DelegateHandle*>(model.release());  // destroy() takes it back
   }
 
   Error execute(BackendExecutionContext& context, DelegateHandle* handle,
                 Span<EValue*> values) const override {
-    return guarded([&]() -> Error {
+    return runtime::guarded(kName, [&]() -> Error {
       ETB_REQUIRE(handle != nullptr, DelegateInvalidHandle, "OpenVINO: the handle is null");
       return static_cast<Model*>(handle)->execute(values, context.event_tracer());
     });
@@ -105,18 +90,8 @@ class OpenvinoDelegate final : public BackendInterface {
 };
 
 Error register_delegate() {
-  static OpenvinoDelegate delegate;
-  const Error error = executorch::runtime::register_backend(Backend{kBackendId, &delegate});
-  if (error != Error::Ok) {
-    executorch::runtime::runtime_init();  // for the log, this early
-    runtime::log_error(
-        __FILE__, __LINE__, __func__,
-        runtime::format("executorch_backends' OpenVINO delegate is not in use (error 0x%x): "
-                        "another library has registered %s before it. Load ours first, before "
-                        "ExecuTorch's Python bindings are imported",
-                        static_cast<unsigned>(error), kBackendId));
-  }
-  return error;
+  static auto* const delegate = new OpenvinoDelegate;  // handles may be freed after statics are
+  return runtime::register_delegate(kName, kBackendId, delegate);
 }
 
 const Error registration_error = register_delegate();

@@ -11,6 +11,7 @@
 #include "executorch_backends/common/checked/checked.h"
 #include "executorch_backends/common/layout/layout.h"
 #include "executorch_backends/common/runtime/error.h"
+#include "executorch_backends/common/runtime/tensors.h"
 #include "executorch_backends/openvino/runtime/element_type.h"
 #include "executorch_backends/openvino/runtime/profiling.h"
 #include "executorch_backends/openvino/runtime/tensors.h"
@@ -23,6 +24,10 @@ using executorch::runtime::Error;
 using executorch::runtime::EValue;
 using executorch::runtime::EventTracer;
 using executorch::runtime::Span;
+using payload::text_of;
+using runtime::fits;
+using runtime::has_memory;
+using runtime::text_of;
 
 // OpenVINO refuses a null address, which an empty tensor may have.
 char empty_storage;
@@ -49,7 +54,6 @@ Error narrow(const ValueSpec& declared, const char* kind, size_t index, ValueSpe
                 "model has %s",
                 d, kind, index, text_of({promised}).c_str(), text_of({compiled}).c_str());
   }
-  port->symbolic_integer = declared.symbolic_integer;
   port->same_as_input = declared.same_as_input;
   port->same_as_output = declared.same_as_output;
   return Error::Ok;
@@ -221,8 +225,7 @@ Error Model::bind_input(size_t index, const EValue& value) {
                 executorch::runtime::toString(tensor.scalar_type()), name_of(slot.spec.type));
     ETB_REQUIRE(fits(tensor, slot.spec.dims), InvalidArgument,
                 "OpenVINO: input %zu has shape %s, and the model takes %s", index,
-                text_of(tensor.sizes().data(), tensor.sizes().size()).c_str(),
-                text_of(slot.spec.dims).c_str());
+                text_of(tensor).c_str(), text_of(slot.spec.dims).c_str());
     ETB_REQUIRE(has_memory(tensor), InvalidArgument, "OpenVINO: input %zu has no memory", index);
     slot.take(tensor);
   }
@@ -252,8 +255,7 @@ Error Model::bind_output(size_t index, const EValue& value) {
   if (!slot.spec.computed() || slot.spec.dynamic()) return Error::Ok;
   ETB_REQUIRE(fits(tensor, slot.spec.dims), InvalidArgument,
               "OpenVINO: output %zu has shape %s, and the model gives %s", index,
-              text_of(tensor.sizes().data(), tensor.sizes().size()).c_str(),
-              text_of(slot.spec.dims).c_str());
+              text_of(tensor).c_str(), text_of(slot.spec.dims).c_str());
   ETB_REQUIRE(has_memory(tensor), InvalidArgument, "OpenVINO: output %zu has no memory", index);
   if (slot.kept != Kept::kByProgram || tensor.numel() == 0) return Error::Ok;
   slot.take(tensor);
@@ -314,8 +316,7 @@ Error Model::fetch_output(size_t index, const EValue& value) {
               InvalidProgram,
               "OpenVINO: output %zu came with shape %s, which does not fit the "
               "program's %s",
-              index, text_of(sizes.data(), rank).c_str(),
-              text_of(tensor.sizes().data(), static_cast<size_t>(tensor.dim())).c_str());
+              index, text_of(sizes.data(), rank).c_str(), text_of(tensor).c_str());
   if (tensor.numel() == 0) return Error::Ok;
   ETB_REQUIRE(has_memory(tensor), InvalidArgument, "OpenVINO: output %zu has no memory", index);
   void* data = nullptr;
@@ -341,8 +342,7 @@ Error Model::copy_output(size_t index, Span<EValue*> values) {
   const Tensor& to = values[inputs_.size() + index]->toTensor();
   ETB_REQUIRE(executorch::runtime::resize_tensor(to, from.sizes()) == Error::Ok, InvalidProgram,
               "OpenVINO: output %zu came with shape %s, which does not fit the program's %s", index,
-              text_of(from.sizes().data(), from.sizes().size()).c_str(),
-              text_of(to.sizes().data(), to.sizes().size()).c_str());
+              text_of(from).c_str(), text_of(to).c_str());
   return assign(to, from);
 }
 

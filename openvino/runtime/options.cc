@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "executorch_backends/common/runtime/delegate.h"
 #include "executorch_backends/common/runtime/error.h"
 
 namespace executorch_backends::openvino {
@@ -134,14 +135,6 @@ Error read_compile_spec(const Given& given, Options* out) {
   return Error::Ok;
 }
 
-/// Callers cannot tell a text from a number that looks like one, so that all are read as text.
-std::string text_of(const BackendOption& option) {
-  if (const bool* value = std::get_if<bool>(&option.value)) return *value ? "true" : "false";
-  if (const int* value = std::get_if<int>(&option.value)) return std::to_string(*value);
-  const auto& text = std::get<2>(option.value);
-  return std::string(text.data(), strnlen(text.data(), text.size()));
-}
-
 }  // namespace
 
 Properties Options::properties(bool for_blob) const {
@@ -163,7 +156,7 @@ Error read_options(ArrayRef<CompileSpec> compile_specs, Span<const BackendOption
     ETB_TRY(read_compile_spec({spec.key, std::string(text, length)}, out));
   }
   for (const BackendOption& option : runtime_options) {
-    ETB_TRY(read_runtime_option({option.key, text_of(option)}, out));
+    ETB_TRY(read_runtime_option({option.key, runtime::text_of(option)}, out));
   }
   return Error::Ok;
 }

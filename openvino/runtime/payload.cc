@@ -6,8 +6,6 @@
 
 #include "executorch_backends/common/checked/checked.h"
 #include "executorch_backends/common/payload/envelope.h"
-#include "executorch_backends/common/payload/io_table.h"
-#include "executorch_backends/common/payload/sections.h"
 #include "executorch_backends/common/payload/sha256.h"
 #include "executorch_backends/common/runtime/error.h"
 #include "executorch_backends/openvino/runtime/element_type.h"
@@ -51,7 +49,6 @@ Error describe(const payload::Value& value, size_t index, std::vector<ValueSpec>
               "OpenVINO: value %zu of the payload's io table has ExecuTorch's dtype %d, which "
               "OpenVINO has not",
               index, static_cast<int>(value.type));
-  spec.symbolic_integer = value.symbolic_integer;
   spec.dims = value.dims;
   spec.same_as_input = value.same_as_input;
   spec.same_as_output = value.same_as_output;
@@ -74,11 +71,9 @@ Error read_io(const Section& section, Payload* out) {
 }
 
 Error read_weights(const Section& section, Payload* out) {
-  payload::NamedData data;  // its digest is for a full check
   std::string reason;
-  ETB_REQUIRE(payload::NamedData::parse(section, &data, &reason), InvalidProgram, "OpenVINO: %s",
-              reason.c_str());
-  out->weights = {std::move(data.key), data.size};
+  ETB_REQUIRE(payload::NamedData::parse(section, &out->weights.emplace(), &reason), InvalidProgram,
+              "OpenVINO: %s", reason.c_str());
   return Error::Ok;
 }
 
@@ -156,10 +151,9 @@ Error check_code(const Payload::Blob& blob, Bytes weights) {
   (void)reader.read(&recorded);
   const payload::Digest computed = hash.finish();
   ETB_REQUIRE(computed == recorded, InvalidProgram,
-              "OpenVINO: the payload is damaged: the blob's code has SHA-256 %02x%02x%02x%02x…, "
-              "and %02x%02x%02x%02x… was recorded",
-              computed[0], computed[1], computed[2], computed[3], recorded[0], recorded[1],
-              recorded[2], recorded[3]);
+              "OpenVINO: the payload is damaged: the blob's code has SHA-256 %s…, and %s… was "
+              "recorded",
+              payload::hexadecimal(computed, 4).c_str(), payload::hexadecimal(recorded, 4).c_str());
   return Error::Ok;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "executorch_backends/common/payload/io_table.h"
+#include "executorch_backends/common/payload/sections.h"
 
 namespace executorch_backends::openvino {
 
@@ -23,7 +24,6 @@ struct Bytes {
 /// An input or output as the program declares it.
 struct ValueSpec {
   ov_element_type_e type = DYNAMIC;
-  bool symbolic_integer = false;  // an int of the program, not a tensor
   using Bounds = payload::Bounds;
   std::vector<Bounds> dims;
   // Of an output that is another value unchanged: that input, or that earlier output.
@@ -55,11 +55,7 @@ struct Payload {
   std::vector<ValueSpec> outputs;
   Bytes ir;
 
-  struct Weights {
-    std::string key;
-    uint64_t size = 0;
-  };
-  std::optional<Weights> weights;
+  std::optional<payload::NamedData> weights;  // the digest is for a full check
 
   struct Blob {
     uint64_t offset = 0;  // in the weights

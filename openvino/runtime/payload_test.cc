@@ -104,7 +104,7 @@ TEST_F(FakeOpenvino, WeightsMustBeTheOnesThatThePayloadNames) {
   expect_refused(lacking, {"lack the payload's weights 'weights'"});
   Built longer = program();
   longer.data[kWeightsKey] += "x";
-  expect_refused(longer, {"'weights' have 3 bytes", "weights have 2"});
+  expect_refused(longer, {"'weights' have 3", "weights have 2 bytes"});
   TestProgram none(program());
   EXPECT_EQ(init(none.buffer(), nullptr, {}), nullptr);
   expect_log({"'weights'", "no named data"});

@@ -11,11 +11,7 @@ namespace executorch_backends::openvino {
 namespace {
 
 using executorch::runtime::Error;
-using executorch::runtime::EventTracer;
 using executorch::runtime::kUnsetDelegateDebugIntId;
-using executorch::runtime::pal_current_ticks;
-
-constexpr char kCall[] = "OpenVINO";
 
 et_timestamp_t ticks_of(int64_t microseconds) {
   const auto ns_per_tick = executorch::runtime::pal_ticks_to_ns_multiplier();
@@ -25,19 +21,14 @@ et_timestamp_t ticks_of(int64_t microseconds) {
 
 }  // namespace
 
-CallProfile::CallProfile(EventTracer* tracer) : tracer_(tracer) {
-  if (tracer_ != nullptr) start_ = pal_current_ticks();
-}
-
 Error CallProfile::finish(const std::shared_ptr<const OpenvinoApi>& api,
                           const ov_infer_request_t* request) {
-  if (tracer_ == nullptr) return Error::Ok;
-  tracer_->log_profiling_delegate(kCall, kUnsetDelegateDebugIntId, start_, pal_current_ticks());
-  if (request == nullptr) return Error::Ok;
+  call_.finish("OpenVINO");
+  if (call_.tracer() == nullptr || request == nullptr) return Error::Ok;
   OwnedProfile layers(api);
   ETB_REQUIRE(api->ov_infer_request_get_profiling_info(request, layers.out()) == ov_status_e::OK,
               Internal, "OpenVINO: cannot read the layers' times: %s", api->last_error().c_str());
-  et_timestamp_t start = start_;
+  et_timestamp_t start = call_.start();
   for (size_t i = 0; i < layers.get().size; ++i) {
     const ov_profiling_info_t& layer = layers.get().profiling_infos[i];
     if (layer.status != ov_profiling_info_t::EXECUTED) continue;
@@ -45,8 +36,8 @@ Error CallProfile::finish(const std::shared_ptr<const OpenvinoApi>& api,
                                  " exec=" + layer.exec_type +
                                  " cpu_us=" + std::to_string(layer.cpu_time);
     const et_timestamp_t end = start + ticks_of(layer.real_time);
-    tracer_->log_profiling_delegate(layer.node_name, kUnsetDelegateDebugIntId, start, end,
-                                    metadata.data(), metadata.size());
+    call_.tracer()->log_profiling_delegate(layer.node_name, kUnsetDelegateDebugIntId, start, end,
+                                           metadata.data(), metadata.size());
     start = end;
   }
   return Error::Ok;

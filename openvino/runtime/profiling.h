@@ -3,10 +3,10 @@
 
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/event_tracer.h>
-#include <executorch/runtime/platform/types.h>
 
 #include <memory>
 
+#include "executorch_backends/common/runtime/delegate.h"
 #include "executorch_backends/openvino/runtime/openvino_api.h"
 
 namespace executorch_backends::openvino {
@@ -15,7 +15,7 @@ namespace executorch_backends::openvino {
 class CallProfile {
  public:
   /// A null tracer costs nothing.
-  explicit CallProfile(executorch::runtime::EventTracer* tracer);
+  explicit CallProfile(executorch::runtime::EventTracer* tracer) : call_(tracer) {}
 
   /// Logs the run and, where `request` is not null, an event for each layer that it executed:
   /// named after the layer, with OpenVINO's time of it (the mean of the handle's calls) and
@@ -25,8 +25,7 @@ class CallProfile {
                                     const ov_infer_request_t* request);
 
  private:
-  executorch::runtime::EventTracer* tracer_;
-  et_timestamp_t start_ = 0;
+  runtime::CallEvent call_;
 };
 
 }  // namespace executorch_backends::openvino

@@ -9,6 +9,7 @@
 #include "executorch_backends/common/layout/copy_plan.h"
 #include "executorch_backends/common/layout/layout.h"
 #include "executorch_backends/common/runtime/error.h"
+#include "executorch_backends/common/runtime/tensors.h"
 
 namespace executorch_backends::openvino {
 namespace {
@@ -18,13 +19,9 @@ using executorch::runtime::Error;
 
 /// The tensor's layout, and the one of the same sizes in the default dim order.
 bool layouts_of(const Tensor& tensor, layout::Layout* own, layout::Layout* packed) {
-  const size_t rank = static_cast<size_t>(tensor.dim());
-  if (!layout::make_layout(tensor.sizes().data(), tensor.strides().data(), rank, 0,
-                           executorch::runtime::elementSize(tensor.scalar_type()), own)) {
-    return false;
-  }
+  if (!runtime::layout_of(tensor, own)) return false;
   *packed = *own;
-  return layout::strides_from_dim_order(rank, own->sizes, layout::kDefaultDimOrder,
+  return layout::strides_from_dim_order(own->rank, own->sizes, layout::kDefaultDimOrder,
                                         &packed->strides);
 }
 
@@ -41,21 +38,6 @@ Error copy(const layout::Layout& to_layout, void* to, size_t to_bytes,
 
 }  // namespace
 
-std::string text_of(const int32_t* sizes, size_t rank) {
-  std::string text = "[";
-  for (size_t d = 0; d < rank; ++d) text += (d != 0 ? ", " : "") + std::to_string(sizes[d]);
-  return text + "]";
-}
-
-bool fits(const Tensor& tensor, const std::vector<ValueSpec::Bounds>& dims) {
-  if (static_cast<size_t>(tensor.dim()) != dims.size()) return false;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    const int64_t size = tensor.sizes()[d];
-    if (size < dims[d].min || (dims[d].max != -1 && size > dims[d].max)) return false;
-  }
-  return true;
-}
-
 bool in_default_order(const Tensor& tensor) {
   const auto order = tensor.dim_order();
   for (size_t d = 0; d < order.size(); ++d) {
@@ -64,15 +46,11 @@ bool in_default_order(const Tensor& tensor) {
   return true;
 }
 
-bool has_memory(const Tensor& tensor) {
-  return tensor.nbytes() == 0 || tensor.const_data_ptr() != nullptr;
-}
-
 Error pack(const Tensor& tensor, void* packed, size_t packed_bytes) {
   layout::Layout own, plain;
   ETB_REQUIRE(layouts_of(tensor, &own, &plain), InvalidArgument,
               "OpenVINO: sizes or strides of a tensor of shape %s are out of range",
-              text_of(tensor.sizes().data(), tensor.sizes().size()).c_str());
+              runtime::text_of(tensor).c_str());
   return copy(plain, packed, packed_bytes, own, tensor.const_data_ptr(), tensor.nbytes());
 }
 
@@ -80,7 +58,7 @@ Error unpack(const void* packed, size_t packed_bytes, const Tensor& tensor) {
   layout::Layout own, plain;
   ETB_REQUIRE(layouts_of(tensor, &own, &plain), InvalidArgument,
               "OpenVINO: sizes or strides of a tensor of shape %s are out of range",
-              text_of(tensor.sizes().data(), tensor.sizes().size()).c_str());
+              runtime::text_of(tensor).c_str());
   return copy(own, tensor.mutable_data_ptr(), tensor.nbytes(), plain, packed, packed_bytes);
 }
 
@@ -90,9 +68,9 @@ Error assign(const Tensor& to, const Tensor& from) {
               executorch::runtime::toString(from.scalar_type()), to.nbytes(),
               executorch::runtime::toString(to.scalar_type()));
   if (to.numel() == 0) return Error::Ok;
-  ETB_REQUIRE(has_memory(to) && has_memory(from), InvalidArgument,
+  ETB_REQUIRE(runtime::has_memory(to) && runtime::has_memory(from), InvalidArgument,
               "OpenVINO: cannot copy a tensor of shape %s that has no memory",
-              text_of(to.sizes().data(), to.sizes().size()).c_str());
+              runtime::text_of(to).c_str());
   const auto order = to.dim_order();
   if (std::equal(order.begin(), order.end(), from.dim_order().begin(), from.dim_order().end())) {
     std::memmove(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes());
@@ -101,7 +79,7 @@ Error assign(const Tensor& to, const Tensor& from) {
   layout::Layout target, source, plain;
   ETB_REQUIRE(layouts_of(to, &target, &plain) && layouts_of(from, &source, &plain), InvalidArgument,
               "OpenVINO: sizes or strides of a tensor of shape %s are out of range",
-              text_of(to.sizes().data(), to.sizes().size()).c_str());
+              runtime::text_of(to).c_str());
   return copy(target, to.mutable_data_ptr(), to.nbytes(), source, from.const_data_ptr(),
               from.nbytes());
 }

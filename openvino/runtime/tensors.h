@@ -1,4 +1,4 @@
-/// ExecuTorch's tensors as the delegate looks at them.
+/// ExecuTorch's tensors as OpenVINO wants them.
 #pragma once
 
 #include <executorch/runtime/core/error.h>
@@ -6,27 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <vector>
-
-#include "executorch_backends/common/payload/io_table.h"
-#include "executorch_backends/openvino/runtime/payload.h"
 
 namespace executorch_backends::openvino {
 
-/// "[2, 3]"; for messages, as that of bounds is.
-std::string text_of(const int32_t* sizes, size_t rank);
-using payload::text_of;
-
-/// Whether the tensor's rank and sizes are what `dims` allows.
-bool fits(const executorch::aten::Tensor& tensor, const std::vector<ValueSpec::Bounds>& dims);
-
 /// Whether the tensor's elements lie in the default dim order, as OpenVINO expects them.
 bool in_default_order(const executorch::aten::Tensor& tensor);
-
-/// Whether the elements, if there are any, are somewhere: an input that a program was not given may
-/// have no memory.
-bool has_memory(const executorch::aten::Tensor& tensor);
 
 /// Copies a tensor, in whatever dim order, to or from `packed`, which holds it in the default
 /// one. Logs and returns an error when the sizes do not agree.

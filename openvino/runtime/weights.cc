@@ -9,11 +9,12 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <map>
-#include <mutex>
+#include <tuple>
 #include <utility>
 
 #include "executorch_backends/common/runtime/error.h"
+#include "executorch_backends/common/runtime/named_data.h"
+#include "executorch_backends/common/runtime/shared_values.h"
 
 namespace executorch_backends::openvino {
 namespace {
@@ -128,38 +129,19 @@ bool Weights::give_back(std::string* reason) const {
 WeightsLease::WeightsLease(FreeableBuffer&& buffer)
     : programs(std::move(buffer)), weights(std::make_shared<const Weights>(std::move(programs))) {}
 
-Error lease_weights(const NamedDataMap* programs_data, const Payload::Weights& wanted,
+Error lease_weights(const NamedDataMap* programs_data, const payload::NamedData& wanted,
                     std::shared_ptr<const WeightsLease>* out) {
-  ETB_REQUIRE(programs_data != nullptr, InvalidProgram,
-              "OpenVINO: the payload's weights are the program's named data '%s', and this "
-              "program has no named data",
-              wanted.key.c_str());
-  struct State {
-    std::mutex mutex;
-    std::map<std::pair<const NamedDataMap*, std::string>, std::weak_ptr<const WeightsLease>> leases;
+  // With the size, so that a payload that says another one than those before does not get theirs.
+  using Leases = runtime::SharedValues<std::tuple<const NamedDataMap*, std::string, uint64_t>,
+                                       const WeightsLease>;
+  static auto* const leases = new Leases;
+  const auto read = [&](std::shared_ptr<const WeightsLease>* lease) {
+    std::optional<FreeableBuffer> bytes;
+    ETB_TRY(runtime::read_named_data("OpenVINO", programs_data, wanted, "weights", &bytes));
+    *lease = std::make_shared<const WeightsLease>(std::move(*bytes));
+    return Error::Ok;
   };
-  static State* const state = new State;  // reachable for ever: handles may outlive statics
-  std::lock_guard<std::mutex> lock(state->mutex);
-  for (auto lease = state->leases.begin(); lease != state->leases.end();) {
-    lease = lease->second.expired() ? state->leases.erase(lease) : std::next(lease);
-  }
-  auto& known = state->leases[{programs_data, wanted.key}];
-  std::shared_ptr<const WeightsLease> lease = known.lock();
-  if (lease == nullptr) {
-    auto data = programs_data->get_data(wanted.key);
-    ETB_REQUIRE(data.ok(), InvalidProgram,
-                "OpenVINO: the program's named data lack the payload's weights '%s' (error 0x%x)",
-                wanted.key.c_str(), static_cast<unsigned>(data.error()));
-    lease = std::make_shared<const WeightsLease>(std::move(data.get()));
-    known = lease;
-  }
-  const size_t size = lease->weights->bytes().size;
-  ETB_REQUIRE(size == wanted.size, InvalidProgram,
-              "OpenVINO: the program's named data '%s' have %zu bytes, and the payload's weights "
-              "have %llu",
-              wanted.key.c_str(), size, static_cast<unsigned long long>(wanted.size));
-  *out = std::move(lease);
-  return Error::Ok;
+  return leases->get({programs_data, wanted.key, wanted.size}, read, out);
 }
 
 }  // namespace executorch_backends::openvino

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "executorch_backends/common/payload/sections.h"
 #include "executorch_backends/openvino/runtime/payload.h"
 
 namespace executorch_backends::openvino {
@@ -73,7 +74,7 @@ struct WeightsLease {
 /// The program's weights; logs and returns an error where it lacks them or has another number
 /// of bytes. `programs_data` identifies the program, and outlives the lease.
 executorch::runtime::Error lease_weights(const executorch::runtime::NamedDataMap* programs_data,
-                                         const Payload::Weights& wanted,
+                                         const payload::NamedData& wanted,
                                          std::shared_ptr<const WeightsLease>* out);
 
 }  // namespace executorch_backends::openvino

@@ -3,14 +3,14 @@
 
 #include "executorch_backends/aoti/runtime/delegate.h"
 #include "executorch_backends/aoti/runtime/devices/cpu.h"
+#include "executorch_backends/common/runtime/delegate.h"
 
 namespace executorch_backends::aoti {
 namespace {
 
 executorch::runtime::Error register_cpu() {
-  static CpuDevice device;
-  static Delegate delegate(&device);
-  return register_delegate("AotiCpuBackend", &delegate);
+  static auto* const delegate = new Delegate(new CpuDevice);  // outlives statics, as handles may
+  return runtime::register_delegate("AOTI", "AotiCpuBackend", delegate);
 }
 
 const executorch::runtime::Error registration_error = register_cpu();

@@ -19,7 +19,7 @@ class Graph {
   virtual executorch::runtime::Error launch() = 0;
 };
 
-/// A queue of work: what is enqueued is done in this order, and surely by the end of
+/// An accelerator's queue of work: what is enqueued is done in this order, and surely by the end of
 /// `synchronise`. Every handle has one of its own. Errors are logged.
 class Stream {
  public:
@@ -43,6 +43,8 @@ class Stream {
   virtual void abandon_capture() = 0;
 };
 
+class Accelerator;
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -51,10 +53,15 @@ class Device {
   virtual const char* container_name() const = 0;
   /// Whether it runs code that was compiled for `isa`; logs why not.
   virtual executorch::runtime::Error check_isa(const std::string& isa) const = 0;
+  /// Itself where it has memory of its own; null where programs read and write this process's
+  /// memory where it is.
+  virtual Accelerator* accelerator() { return nullptr; }
+};
 
-  /// Whether programs read and write this process's memory where it is. If not, inputs and
-  /// outputs go through memory of the device.
-  virtual bool shares_memory() const = 0;
+/// A device with memory of its own, through which inputs, constants and outputs go.
+class Accelerator : public Device {
+ public:
+  Accelerator* accelerator() final { return this; }
   virtual executorch::runtime::Error allocate(size_t bytes, void** out) = 0;
   virtual void release(void* memory) = 0;
   virtual executorch::runtime::Error make_stream(std::unique_ptr<Stream>* out) = 0;

@@ -39,7 +39,7 @@ std::string numbers(size_t count, Random* random) {
 
 std::string any_output(Random* random) {
   static const char* const kKinds[] = {"buffer", "buffer", "buffer", "same", "same",    "input 0",
-                                       "size",   "random", "calls",  "none", "input 1", "input 0"};
+                                       "size",   "random", "calls",  "none", "input 1", "late"};
   const size_t rank = random->below(5);
   std::string line = std::string("output ") + random->pick(kKinds) + " " + numbers(rank, random);
   line += " " + numbers(random->one_in(20) ? random->below(5) : rank, random);
@@ -50,7 +50,8 @@ void change_script(std::string* script, Random* random) {
   static const char* const kStatements[] = {"fail run it",   "fail early it", "fail create it",
                                             "ignore it",     "throw it",      "fail delete it",
                                             "sync",          "inputs 0",      "inputs 2",
-                                            "constants 3 1", "folded 9",      "fail constants it"};
+                                            "constants 3 1", "folded 9",      "fail constants it",
+                                            "constants 0",   "fail share it", "throw"};
   std::vector<std::string> lines = lines_of(*script);
   std::string& line = random->pick(lines);
   switch (random->below(8)) {
@@ -151,9 +152,6 @@ IoValue tensor(const std::vector<int64_t>& sizes, uint32_t dtype = 6) {
 std::vector<Recipe> seeds() {
   const IoValue integer{255, {}};
   const IoValue rows{6, {{1, 9}, {3, 3}}};
-  IoValue same = tensor({2, 3}), earlier = tensor({2, 3});
-  same.flags = testing::kSameAsInput;
-  earlier.flags = testing::kSameAsOutput;
   return {
       Recipe{},
       testing::program("inputs 1\noutput buffer 3,2 1,3 0\noutput same 2,2 0,1 1\n",
@@ -166,8 +164,12 @@ std::vector<Recipe> seeds() {
       testing::program("inputs 1\noutput buffer 1,2,2,2 8,1,4,2 0\noutput same - - 3\n"
                        "output buffer 0,3 3,1 0\n",
                        {tensor({1, 2, 2, 2})}, {tensor({1, 2, 2, 2}), tensor({}), tensor({0, 3})}),
-      testing::program("inputs 1\noutput buffer 2,3 3,1 0\noutput none\noutput none\n",
-                       {tensor({2, 3})}, {tensor({2, 3}), same, earlier}),
+      testing::program("inputs 1\noutput buffer 2,3 3,1 0\noutput late\n", {tensor({2, 3})},
+                       {tensor({2, 3}), integer}),
+      {"inputs 1\nconstants 64 3 0\nfolded 8\noutput buffer 2,3 3,1 0\n",
+       {tensor({2, 3})},
+       {tensor({2, 3})},
+       std::string(67, '\7')},
       testing::program("inputs 1\noutput input 0 4 1 0\noutput random\noutput calls\n",
                        {tensor({4}, 5)}, {tensor({4}, 5), integer, integer}),
   };

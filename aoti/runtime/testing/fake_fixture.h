@@ -31,7 +31,6 @@ using executorch_backends::testing::DelegateDriver;
 using executorch_backends::testing::io_section;
 using executorch_backends::testing::IoValue;
 using executorch_backends::testing::kSameAsInput;
-using executorch_backends::testing::kSameAsOutput;
 using executorch_backends::testing::named_data_section;
 using executorch_backends::testing::NamedSection;
 using executorch_backends::testing::OwnedTensor;

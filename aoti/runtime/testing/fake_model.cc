@@ -26,7 +26,7 @@ namespace {
 
 __attribute__((used)) char script_bytes[kFakeScriptBytes] = "the script of a fake model";
 
-constexpr int32_t kFloat = 6, kLong = 4, kCpu = 0;
+constexpr int32_t kByte = 0, kLong = 4, kFloat = 6, kCpu = 0;
 constexpr int64_t kMostElements = 1 << 20;
 
 /// This thread's last failure. Not thread_local: leak sanitizers do not survive libraries that have
@@ -119,6 +119,8 @@ struct Script {
   std::vector<Output> outputs;
   std::string fails, failure, ignored, thrown;
   bool synchronises = false;
+  bool throws = false;
+  bool needs_constants = false;
 
   static Script read() {
     Script script;
@@ -151,8 +153,12 @@ struct Script {
         script.failure = rest();
       }
       if (word == "ignore") script.ignored = rest();
-      if (word == "throw") script.thrown = rest();
+      if (word == "throw") {
+        script.throws = true;
+        script.thrown = rest();
+      }
       if (word == "sync") script.synchronises = true;
+      if (word == "needs") script.needs_constants = true;
     }
     return script;
   }
@@ -168,6 +174,12 @@ struct Script {
     out.strides = split(strides);
     return out;
   }
+};
+
+/// AOTInductorConstantMapEntry.
+struct ConstantEntry {
+  const char* name;
+  AtenTensorHandle tensor;
 };
 
 class Container {
@@ -189,20 +201,47 @@ class Container {
     if (script_.fails == call) throw std::runtime_error(script_.failure);
   }
 
+  /// Copies them.
   void set_constants(const uint8_t* bytes) {
     fail_in("constants");
-    size_t read = 0;
     for (size_t i = 0; i < script_.constants.size(); ++i) {
       if (script_.folded[i]) continue;
-      // All of them, so that a sanitizer sees what is missing.
-      for (size_t b = 0; b < script_.constants[i]; ++b) sum_ += bytes[read + b];
-      if (read == 0) added_ = bytes[0];
-      read += script_.constants[i];
+      const size_t size = script_.constants[i];
+      Owned constant = empty(kByte, {static_cast<int64_t>(size)});
+      if (size != 0) std::memcpy(data<uint8_t>(constant), bytes, size);
+      bytes += size;
+      constants_[name_of(i)] = constant.get();
+      copies_.push_back(std::move(constant));
     }
+  }
+  const std::vector<ConstantEntry>& constants() {
+    entries_.clear();
+    for (size_t i = 0; i < script_.constants.size(); ++i) {
+      const auto found = constants_.find(name_of(i));
+      if (found != constants_.end()) entries_.push_back({found->first.c_str(), found->second});
+    }
+    return entries_;
+  }
+  /// Uses those of the caller.
+  void share_constants(const ConstantEntry* entries, size_t count) {
+    fail_in("share");
+    constants_.clear();
+    for (size_t i = 0; i < count; ++i) constants_[entries[i].name] = entries[i].tensor;
+    for (size_t i = 0; i < script_.constants.size(); ++i) {
+      if (!script_.folded[i] && constants_.count(name_of(i)) == 0) {
+        throw std::runtime_error("a constant is missing");
+      }
+    }
+  }
+  const char* name_of(size_t index) {
+    names_.resize(script_.constants.size());
+    names_.at(index) = "constant_" + std::to_string(index);
+    return names_[index].c_str();
   }
 
   void run(AtenTensorHandle* raw_inputs, AtenTensorHandle* raw_outputs, FakeStream* stream) {
     fail_in("early");
+    if (script_.needs_constants && constants_.empty()) throw std::runtime_error("no constants");
     std::vector<Owned> inputs;
     for (size_t i = 0; i < script_.inputs; ++i) {
       inputs.emplace_back(raw_inputs[i]);
@@ -226,7 +265,8 @@ class Container {
     if (out.kind == "none") return nullptr;
     if (out.kind == "size") return number(first_size(inputs.at(0)));
     if (out.kind == "calls") return number(calls_);
-    if (out.kind == "random") {
+    if (out.kind == "late" && calls_ <= 2) return number(0);
+    if (out.kind == "random" || out.kind == "late") {
       const uint64_t state = executorch_backends_aoti_random_state();
       executorch_backends_aoti_seed(state + 1);
       return number(static_cast<int64_t>(state & INT64_MAX));
@@ -271,7 +311,7 @@ class Container {
     if (elements > kMostElements) throw std::runtime_error("a buffer that is too large");
     auto work = std::make_unique<Work>();
     work->to = empty(kFloat, {elements});
-    work->added = static_cast<float>(added_);
+    work->added = added();
     int32_t dtype = 0;
     if (!inputs.empty()) check(aoti_torch_get_dtype(inputs[0].get(), &dtype));
     if (dtype == kFloat) work->from = share(inputs[0].get());
@@ -284,11 +324,25 @@ class Container {
     return result;
   }
 
+  /// Read from the constants where they are in this run.
+  float added() const {
+    for (const auto& [name, tensor] : constants_) {
+      int64_t count = 0;
+      void* bytes = nullptr;
+      check(aoti_torch_get_numel(tensor, &count));
+      check(aoti_torch_get_data_ptr(tensor, &bytes));
+      if (count != 0) return static_cast<float>(*static_cast<const uint8_t*>(bytes));
+    }
+    return 0;
+  }
+
   Script script_;
   std::atomic<int>* alive_ = nullptr;
   bool counted_ = false;
-  uint8_t added_ = 0;
-  uint64_t sum_ = 0;
+  std::vector<Owned> copies_;
+  std::map<std::string, AtenTensorHandle> constants_;  // by name
+  std::vector<std::string> names_;
+  std::vector<ConstantEntry> entries_;
   int64_t calls_ = 0;
 };
 
@@ -338,14 +392,32 @@ EXPORTED int32_t AOTInductorModelContainerGetConstantDataSize(void* handle, size
                                                               size_t* out) {
   return guarded([&] { *out = of(handle)->script().constants.at(index); });
 }
+EXPORTED int32_t AOTInductorModelContainerGetConstantName(void* handle, size_t index,
+                                                          const char** out) {
+  return guarded([&] { *out = of(handle)->name_of(index); });
+}
+EXPORTED int32_t AOTInductorModelContainerExtractConstantsMapEntries(void* handle,
+                                                                     const ConstantEntry** out,
+                                                                     size_t* count, bool) {
+  return guarded([&] {
+    const std::vector<ConstantEntry>& all = of(handle)->constants();
+    *out = all.data();
+    *count = all.size();
+  });
+}
+EXPORTED int32_t AOTInductorModelContainerUpdateUserManagedConstantBufferPairs(
+    void* handle, const ConstantEntry* entries, size_t count, bool, bool) {
+  return guarded([&] { of(handle)->share_constants(entries, count); });
+}
 EXPORTED int32_t AOTInductorModelUpdateConstantsFromBlob(void* handle, const uint8_t* bytes) {
   return guarded([&] { of(handle)->set_constants(bytes); });
 }
 EXPORTED int32_t AOTInductorModelContainerRun(void* handle, AtenTensorHandle* inputs, size_t,
                                               AtenTensorHandle* outputs, size_t, void* stream,
                                               void*) {
-  const std::string& thrown = of(handle)->script().thrown;
-  if (!thrown.empty()) throw std::runtime_error(thrown);
+  const Script& script = of(handle)->script();
+  if (script.throws && script.thrown.empty()) throw 7;
+  if (script.throws) throw std::runtime_error(script.thrown);
   return guarded([&] { of(handle)->run(inputs, outputs, static_cast<FakeStream*>(stream)); });
 }
 EXPORTED int32_t AOTInductorGetLastError(const char** out) {

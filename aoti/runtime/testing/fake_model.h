@@ -14,12 +14,14 @@
 ///   output input 1 SIZES STRIDES OFFSET   a view of an input's memory
 ///   output size           the first size of input 0, an int
 ///   output random         a number of the shims' random state, which moves on
+///   output late           0 in the first two runs of a container, then like `random`
 ///   output calls          how often this container has run
 ///   output none           nothing, which is wrong
-///   fail create|constants|early|run|delete TEXT    that call returns an error; `early` is a run
-///                         that has not yet taken its inputs
+///   fail create|constants|share|early|run|delete TEXT    that call returns an error; `early` is a
+///                         run that has not yet taken its inputs
 ///   ignore TEXT           a run leaves an error with the shims and says that all is well
-///   throw TEXT            a run throws
+///   throw TEXT            a run throws; an int where there is no text
+///   needs constants       a run without constants fails
 ///   sync                  a run waits for its stream, as one that looks at a value does
 ///
 /// SIZES and STRIDES are numbers with commas, or `-` for none; `s` is the first size of input 0.

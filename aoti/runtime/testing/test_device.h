@@ -20,7 +20,7 @@ namespace executorch_backends::aoti::testing {
 /// user of a real device must not do is noted as a fault: to enqueue transfers or to wait while
 /// work is recorded, to upload to memory that is not the device's, to release memory or a graph
 /// that unfinished work may need.
-class TestDevice final : public Device {
+class TestDevice final : public Accelerator {
  public:
   struct Work {
     std::function<bool()> run;
@@ -32,7 +32,6 @@ class TestDevice final : public Device {
   const char* name() const override { return "test"; }
   const char* container_name() const override { return "cpu"; }
   executorch::runtime::Error check_isa(const std::string& isa) const override;
-  bool shares_memory() const override { return false; }
   executorch::runtime::Error allocate(size_t bytes, void** out) override;
   void release(void* memory) override;
   executorch::runtime::Error make_stream(std::unique_ptr<Stream>* out) override;

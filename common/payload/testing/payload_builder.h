@@ -58,9 +58,10 @@ inline std::string build_envelope(const std::vector<NamedSection>& sections) {
 struct IoValue {
   uint32_t dtype = 6;  // float32
   std::vector<std::pair<int64_t, int64_t>> bounds;
-  uint32_t flags = 0;
+  uint32_t flags = 0;  // beside the one that says that bounds leave a choice
   uint32_t source = 0;
 };
+constexpr uint32_t kDynamic = 1;
 constexpr uint32_t kSameAsInput = 2;
 constexpr uint32_t kSameAsOutput = 4;
 
@@ -74,7 +75,9 @@ inline std::string io_section(const std::vector<IoValue>& inputs,
     for (const IoValue& value : *values) {
       append<uint32_t>(&text, value.dtype);
       append<uint32_t>(&text, static_cast<uint32_t>(value.bounds.size()));
-      append<uint32_t>(&text, value.flags);
+      bool dynamic = false;
+      for (const auto& [low, high] : value.bounds) dynamic = dynamic || low != high;
+      append<uint32_t>(&text, value.flags | (dynamic ? kDynamic : 0));
       append<uint32_t>(&text, value.source);
       for (const auto& [low, high] : value.bounds) {
         append<int64_t>(&text, low);

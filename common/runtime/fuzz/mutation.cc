@@ -130,7 +130,22 @@ void change_table(std::string* payload, Random* random) {
   }
 }
 
-void change_io(std::string* io, Random* random) {
+namespace {
+
+/// Makes the flag of each value right for its bounds.
+void mend_flags(std::string* io) {
+  for (const IoTable::Record& record : IoTable(*io).records) {
+    bool dynamic = false;
+    for (uint32_t d = 0; d < record.rank; ++d) {
+      const size_t bounds = record.at + IoTable::kFixed + 16 * size_t{d};
+      dynamic = dynamic || number_at<uint64_t>(*io, bounds) != number_at<uint64_t>(*io, bounds + 8);
+    }
+    const auto flags = number_at<uint32_t>(*io, record.at + 8);
+    put(io, record.at + 8, (flags & ~uint32_t{1}) | uint32_t{dynamic});
+  }
+}
+
+void change_value(std::string* io, Random* random) {
   const IoTable table(*io);
   if (table.records.empty() || random->one_in(12)) {
     put(io, 4 * random->below(3), static_cast<uint32_t>(random->number()));
@@ -203,6 +218,13 @@ void change_io(std::string* io, Random* random) {
     default:
       io->resize(random->below(io->size()));
   }
+}
+
+}  // namespace
+
+void change_io(std::string* io, Random* random) {
+  change_value(io, random);
+  if (!random->one_in(8)) mend_flags(io);
 }
 
 }  // namespace executorch_backends::fuzz

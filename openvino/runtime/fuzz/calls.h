@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "executorch_backends/common/runtime/fuzz/any_tensor.h"
-#include "executorch_backends/openvino/runtime/fuzz/random.h"
+#include "executorch_backends/common/runtime/fuzz/random.h"
 #include "executorch_backends/openvino/runtime/payload.h"
 
 namespace executorch_backends::openvino::fuzz {
 
 using executorch_backends::fuzz::AnyTensor;
+using executorch_backends::fuzz::Random;
 
 /// The values of one call. Numbers are small, so that int64 ones are in the delegate's range.
 class Call {

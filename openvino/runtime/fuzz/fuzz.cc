@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "executorch_backends/common/runtime/fuzz/random.h"
 #include "executorch_backends/openvino/runtime/fuzz/case.h"
 #include "executorch_backends/openvino/runtime/fuzz/mutation.h"
-#include "executorch_backends/openvino/runtime/fuzz/random.h"
 #include "executorch_backends/openvino/runtime/fuzz/trial.h"
 
 namespace executorch_backends::openvino::fuzz {

@@ -3,10 +3,12 @@
 
 #include <vector>
 
+#include "executorch_backends/common/runtime/fuzz/random.h"
 #include "executorch_backends/openvino/runtime/fuzz/case.h"
-#include "executorch_backends/openvino/runtime/fuzz/random.h"
 
 namespace executorch_backends::openvino::fuzz {
+
+using executorch_backends::fuzz::Random;
 
 enum class Depth {
   kBytes,   // of the payload or its data, as a damaged file has them: checksums find almost all

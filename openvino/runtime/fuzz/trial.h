@@ -3,11 +3,13 @@
 
 #include <string>
 
+#include "executorch_backends/common/runtime/fuzz/random.h"
 #include "executorch_backends/openvino/runtime/fuzz/case.h"
-#include "executorch_backends/openvino/runtime/fuzz/random.h"
 #include "executorch_backends/openvino/runtime/testing/delegate_fixture.h"
 
 namespace executorch_backends::openvino::fuzz {
+
+using executorch_backends::fuzz::Random;
 
 /// How far a case came, and what it should not have done; no failure where that is empty.
 struct Outcome {
