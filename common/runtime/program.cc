@@ -1,18 +1,12 @@
 #include "executorch_backends/common/runtime/program.h"
 
 #include <executorch/devtools/etdump/etdump_flatcc.h>
-#include <executorch/extension/data_loader/buffer_data_loader.h>
-#include <executorch/extension/data_loader/file_data_loader.h>
-#include <executorch/extension/data_loader/mmap_data_loader.h>
 #include <executorch/extension/module/module.h>
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <executorch/runtime/platform/runtime.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "executorch_backends/common/checked/checked.h"
 #include "executorch_backends/common/runtime/backend_options.h"
+#include "executorch_backends/common/runtime/data_loaders.h"
 #include "executorch_backends/common/runtime/error.h"
 #include "executorch_backends/common/runtime/log_capture.h"
 #include "executorch_backends/common/runtime/program_values.h"
@@ -31,21 +25,20 @@
 namespace et = executorch::runtime;
 namespace ea = executorch::aten;
 using et::Error;
-using executorch::extension::BufferDataLoader;
-using executorch::extension::FileDataLoader;
-using executorch::extension::MmapDataLoader;
 using executorch::extension::Module;
+using executorch_backends::runtime::AlignedBytes;
+using executorch_backends::runtime::allocate_aligned;
 using executorch_backends::runtime::BackendOptionStore;
 using executorch_backends::runtime::BorrowedTensor;
 using executorch_backends::runtime::describe;
 using executorch_backends::runtime::kind_of;
+using executorch_backends::runtime::load_bytes;
+using executorch_backends::runtime::load_file;
 using executorch_backends::runtime::LogCapture;
 using executorch_backends::runtime::mismatch;
+using executorch_backends::runtime::mlock_hint;
 
 namespace {
-
-// What OpenVINO and vectorised kernels can use in place.
-constexpr size_t kBufferAlignment = 4096;
 
 std::string& last_error() {
   thread_local std::string text;
@@ -81,47 +74,6 @@ int32_t guarded(Body&& body) noexcept {
   }
 }
 
-struct FreeDeleter {
-  void operator()(void* memory) const { std::free(memory); }
-};
-using AlignedBytes = std::unique_ptr<void, FreeDeleter>;
-
-AlignedBytes allocate_aligned(size_t size) {
-  size_t padded = 0;
-  if (executorch_backends::checked::add(size, kBufferAlignment, &padded)) return nullptr;
-  return AlignedBytes(
-      std::aligned_alloc(kBufferAlignment, padded / kBufferAlignment * kBufferAlignment));
-}
-
-struct FileCloser {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
-Error read_file(const char* path, AlignedBytes* bytes, size_t* size) {
-  std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path, "rb"));
-  struct stat status{};
-  if (file == nullptr || fstat(fileno(file.get()), &status) != 0) {
-    ETB_FAIL(AccessFailed, "cannot open '%s': %s", path, std::strerror(errno));
-  }
-  *size = static_cast<size_t>(status.st_size);
-  *bytes = allocate_aligned(*size);
-  if (*bytes == nullptr) {
-    ETB_FAIL(MemoryAllocationFailed, "cannot allocate %zu bytes for '%s'", *size, path);
-  }
-  const size_t got = std::fread(bytes->get(), 1, *size, file.get());
-  if (got != *size) {
-    ETB_FAIL(AccessFailed, "'%s' gave %zu bytes, and %zu were expected", path, got, *size);
-  }
-  return Error::Ok;
-}
-
-template <typename Loader>
-Error take(et::Result<Loader> loader, std::unique_ptr<et::DataLoader>* out) {
-  if (!loader.ok()) return loader.error();
-  *out = std::make_unique<Loader>(std::move(loader.get()));
-  return Error::Ok;
-}
-
 }  // namespace
 
 struct executorch_backends_program {
@@ -146,62 +98,19 @@ namespace {
 
 using Program = executorch_backends_program;
 
-/// Adds what a refused mlock needs to be understood.
-std::string mlock_hint(const char* path) {
-  struct rlimit limit{};
-  struct stat status{};
-  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || stat(path, &status) != 0) return "";
-  if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= static_cast<rlim_t>(status.st_size)) {
-    return "";
-  }
-  return "\nthe limit on locked memory (ulimit -l) is " + std::to_string(limit.rlim_cur) +
-         " bytes, and the file has " + std::to_string(status.st_size) +
-         "; raise it, or load with mmap-mlock-ignore";
-}
-
-Error make_loader(const char* path, int32_t mode, Program* program,
-                  std::unique_ptr<et::DataLoader>* out) {
-  using Mlock = MmapDataLoader::MlockConfig;
-  switch (mode) {
-    case EXECUTORCH_BACKENDS_MMAP:
-      return take(MmapDataLoader::from(path, Mlock::NoMlock), out);
-    case EXECUTORCH_BACKENDS_MMAP_MLOCK:
-      return take(MmapDataLoader::from(path, Mlock::UseMlock), out);
-    case EXECUTORCH_BACKENDS_MMAP_MLOCK_IGNORE:
-      return take(MmapDataLoader::from(path, Mlock::UseMlockIgnoreErrors), out);
-    case EXECUTORCH_BACKENDS_MMAP_MADVISE:
-      return take(MmapDataLoader::from(path, Mlock::UseMadvise), out);
-    case EXECUTORCH_BACKENDS_FILE:
-      return take(FileDataLoader::from(path), out);
-    case EXECUTORCH_BACKENDS_BUFFER: {
-      size_t size = 0;
-      const Error error = read_file(path, &program->bytes, &size);
-      if (error != Error::Ok) return error;
-      *out = std::make_unique<BufferDataLoader>(program->bytes.get(), size);
-      return Error::Ok;
-    }
-    default:
-      ETB_FAIL(InvalidArgument, "load mode %d is none of 0 to %d", mode,
-               EXECUTORCH_BACKENDS_BUFFER);
-  }
-}
-
 /// Opens the program. Methods that share state get the memory for it together.
 Error open(const char* path, size_t byte_count, const char* data_path, int32_t mode, bool share,
            Program* program) {
-  Error error = Error::Ok;
   std::unique_ptr<et::DataLoader> loader;
   if (path != nullptr) {
-    error = make_loader(path, mode & ~EXECUTORCH_BACKENDS_RECORD, program, &loader);
-    if (error != Error::Ok) return error;
+    ETB_TRY(load_file(path, mode & ~EXECUTORCH_BACKENDS_RECORD, &program->bytes, &loader));
   } else {
-    loader = std::make_unique<BufferDataLoader>(program->bytes.get(), byte_count);
+    loader = load_bytes(program->bytes.get(), byte_count);
   }
   std::unique_ptr<et::DataLoader> data_loader;
   if (data_path != nullptr) {
-    error =
-        take(MmapDataLoader::from(data_path, MmapDataLoader::MlockConfig::NoMlock), &data_loader);
-    if (error != Error::Ok) return error;
+    AlignedBytes none;
+    ETB_TRY(load_file(data_path, EXECUTORCH_BACKENDS_MMAP, &none, &data_loader));
   }
   std::unique_ptr<executorch::etdump::ETDumpGen> recorder;
   if ((mode & EXECUTORCH_BACKENDS_RECORD) != 0) {
@@ -512,7 +421,7 @@ int32_t executorch_backends_program_etdump(executorch_backends_program* program,
       return fail(Error::InvalidState, program->name + " was not loaded to be recorded");
     }
     const auto result = program->recorder->get_etdump_data();
-    const std::unique_ptr<void, FreeDeleter> owned(result.buf);
+    const AlignedBytes owned(result.buf);
     const auto* bytes = static_cast<const uint8_t*>(result.buf);
     program->etdump.assign(bytes, bytes + result.size);
     program->recorder->reset();  // a finished dump takes no more events

@@ -20,6 +20,7 @@ namespace et = executorch::runtime;
 using Bytes = std::vector<char>;
 
 constexpr char kPortable[] = "common/runtime/testdata/portable.pte";
+constexpr char kNoElements[] = "common/runtime/testdata/no_elements.pte";
 constexpr char kDelegated[] = "common/runtime/testdata/delegated.pte";
 constexpr int32_t kFloat = 6;
 constexpr int32_t kLong = 4;
@@ -183,6 +184,15 @@ TEST_P(EveryMode, RunsAProgramFromAFile) {
   ASSERT_NE(program, nullptr) << last_error();
   expect_sums(program);
   expect_sums(program);
+}
+
+TEST_P(EveryMode, ConstantsMayHaveNoElements) {
+  const Program program = load(kNoElements, GetParam());
+  ASSERT_NE(program, nullptr) << last_error();
+  Outputs outputs;
+  ASSERT_EQ(run(program, "forward", {{{2}, {1, 2}, {}}}, 2, &outputs), 0) << last_error();
+  EXPECT_EQ(outputs.values[0], (std::vector<float>{2, 4}));
+  EXPECT_EQ(outputs.sizes[1], (std::vector<int32_t>{0, 2}));
 }
 
 TEST_P(EveryMode, ADelegateCanReadItsPayloadWhenItRuns) {

@@ -37,6 +37,17 @@ class Count(torch.nn.Module):
         return self.n.clone()
 
 
+class NoElements(torch.nn.Module):
+    """Its only constant has none."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("nothing", torch.zeros(0, 2))
+
+    def forward(self, x):
+        return x + x, self.nothing * 2
+
+
 class Delegated(torch.nn.Module):
     def __init__(self, part):
         super().__init__()
@@ -61,6 +72,9 @@ def main() -> None:
         "count": torch.export.export(Count(), (torch.ones(2),)),
     }
     (FOLDER / "portable.pte").write_bytes(to_edge(methods).to_executorch().buffer)
+
+    empty = to_edge(torch.export.export(NoElements(), (torch.ones(2),)))
+    (FOLDER / "no_elements.pte").write_bytes(empty.to_executorch().buffer)
 
     config = EdgeCompileConfig(_check_ir_validity=False)
     edge = to_edge(torch.export.export(Identity(), (x,)), compile_config=config).exported_program()
