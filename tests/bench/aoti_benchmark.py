@@ -134,10 +134,10 @@ def open_package(name: str, path: Path) -> Call:
 
 
 def open_stock(name: str, path: Path) -> Call:
-    from executorch.extension.pybindings import _portable_lib
+    from executorch.extension.pybindings import portable_lib
 
-    _portable_lib._unsafe_reset_threadpool(torch.get_num_threads())
-    program, (_, inputs) = _portable_lib._load_for_executorch(str(path)), model(name)
+    portable_lib._unsafe_reset_threadpool(torch.get_num_threads())
+    program, (_, inputs) = portable_lib._load_for_executorch(str(path)), model(name)
     return lambda: program.forward(inputs)
 
 
