@@ -3,6 +3,7 @@
 import backend_common
 import pytest
 import torch
+from backend_common import payload
 from executorch.exir import to_edge_transform_and_lower
 
 from openvino_backend import compilation, conversion, operators, preprocess, support
@@ -59,6 +60,65 @@ def test_an_index_needs_no_proof_but_data_does():
     table = torch.randn(10, 4)
     rows = rows_of(lambda i: torch.nn.functional.embedding(i, table) * 2, torch.tensor([3]))
     assert rows["aten.embedding.default"].delegated
+
+
+def _rotary(x, positions):
+    angles = positions[:, None] / 10000 ** (torch.arange(0, 8, 2) / 8)
+    cosine, sine = (torch.cat([f, f], -1) for f in (angles.cos(), angles.sin()))
+    return x * cosine + torch.cat([-x[..., 4:], x[..., :4]], -1) * sine
+
+
+def _complex_rotary(x):
+    angles = torch.outer(torch.arange(5.0), 10000 ** (torch.arange(4) / -4))
+    turned = torch.view_as_complex(x.unflatten(-1, (4, 2))) * torch.polar(angles * 0 + 1, angles)
+    return torch.view_as_real(turned).flatten(-2)
+
+
+def _write(x, value):
+    x = x * 2
+    x[:, 1:, ::2] = value.sin()
+    x[..., torch.tensor([0, -1])] = 1.0
+    return x + 1
+
+
+HEADS = torch.randn(1, 2, 5, 8, generator=torch.Generator().manual_seed(0))
+IMAGES = HEADS.reshape(2, 2, 5, 4)
+INTERPOLATE = torch.nn.functional.interpolate
+WHOLE = {
+    "causal_attention": (
+        lambda x: torch.nn.functional.scaled_dot_product_attention(x * 2, x, x, is_causal=True),
+        HEADS,
+    ),
+    "rotary": (_rotary, HEADS, torch.arange(5.0)),
+    "complex_rotary": (_complex_rotary, HEADS),
+    "layer_norm": (lambda x: torch.nn.functional.layer_norm(x.sin(), [8]).cos(), HEADS),
+    "instance_norm": (lambda x: torch.nn.functional.instance_norm(x.sin()).cos(), IMAGES),
+    "writes": (_write, HEADS[0], HEADS[0, :, 1:, ::2]),
+    "windows": (lambda x: x.sin().unfold(-1, 4, 2).sum(-1), HEADS),
+    "grid_sample": (
+        lambda x, grid: torch.nn.functional.grid_sample(x.sin(), grid, align_corners=False) + 1,
+        *(IMAGES, IMAGES[:, :, :4, :2]),
+    ),
+    **{
+        mode: (lambda x, m=mode: INTERPOLATE(x.sin(), scale_factor=1.7, mode=m).cos(), IMAGES)
+        for mode in ("bilinear", "bicubic", "nearest-exact")
+    },
+    "linear": (lambda x: INTERPOLATE(x.sin(), size=9, mode="linear").cos(), IMAGES[0]),
+    "trilinear": (
+        lambda x: INTERPOLATE(x.sin(), size=6, mode="trilinear", align_corners=True).cos(),
+        IMAGES[None],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_ends_in_one_delegate(name):
+    function, *inputs = WHOLE[name]
+    lowered = lower(Function(function), *inputs)
+    assert [row for row in lowered.report if not row.delegated] == []
+    assert lowered.buffer.count(payload.MAGIC) == 1
+    (output,) = backend_common.load(lowered.buffer).forward(*inputs)
+    torch.testing.assert_close(output, function(*inputs), rtol=1e-3, atol=1e-3)
 
 
 def test_a_conversion_that_fails_leaves_that_node_alone(monkeypatch):

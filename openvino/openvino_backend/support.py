@@ -226,11 +226,22 @@ def _cast(node: fx.Node, ranges: Ranges) -> str | None:
     source, target = _dtype(node.args[0]), _dtype(node)
     if source == target or target in FLOATS or target == torch.bool:
         return _operands(node, ranges)
+    if source == torch.float32:
+        found = ranges.of_float(node.args[0])
+        if found is None or not inside((int(found[0]), int(found[1])), limits(target)):
+            return "OpenVINO's cast of floating point to an integer saturates"
+        return None
     if source in FLOATS:
-        return "OpenVINO's cast of floating point to an integer saturates"
+        return "OpenVINO may not have rounded halves before it casts them to an integer"
     if inside(ranges.of(node.args[0]), limits(target)):
         return None
     return f"the value is not known to fit {_short(target)}, and OpenVINO saturates"
+
+
+def _copy(node: fx.Node, ranges: Ranges) -> str | None:
+    if _dtype(node) != _dtype(node.args[1]):
+        return "of another dtype"
+    return _exact(cast(fx.Node, node.args[1]), ranges)
 
 
 def _indexed(*indices: int) -> Rule:
@@ -297,8 +308,6 @@ def _put(node: fx.Node, ranges: Ranges) -> str | None:
     masks = [i for i in indices if i is not None and _dtype(i) == torch.bool]
     if masks and (len(masks) < len(indices) or len(masks) > 1):
         return "its masks are among other indices"
-    if any(i is None for i in indices):
-        return "its indices leave a dimension out"
     if argument(node, "accumulate", False):
         if _dtype(node) not in FLOATS:
             return "sums of integers, which OpenVINO does not let wrap around"
@@ -327,7 +336,7 @@ def _made(node: fx.Node, ranges: Ranges) -> str | None:
 
 
 def _arange(node: fx.Node, ranges: Ranges) -> str | None:
-    if not all(isinstance(a, (int, fx.Node)) for a in node.args):
+    if any(isinstance(a, float) and not a.is_integer() for a in node.args):
         return "a range with fractions"
     return _made(node, ranges)
 
@@ -435,9 +444,10 @@ def _softmax(node: fx.Node, ranges: Ranges) -> str | None:
     return _float(node, ranges)
 
 
-def _group_norm(node: fx.Node, ranges: Ranges) -> str | None:
+def _single(node: fx.Node, ranges: Ranges) -> str | None:
+    """What comes out otherwise in half precision."""
     if cast(fx.Node, node.args[0]).meta["val"].dtype != torch.float32:
-        return "OpenVINO's CPU device has it for float32 only"
+        return "the OpenVINO backend computes this for float32 only"
     return _float(node, ranges)
 
 
@@ -527,6 +537,7 @@ _RULES: dict[str, Rule] = {
     "aten.addmm.default": _sum_of_product,
     "aten.pow.Tensor_Scalar": _power,
     "aten.pow.Tensor_Tensor": _float,
+    "aten.pow.Scalar": _float,
     "aten.div.Tensor_mode": _divide,
     "aten.fmod.Scalar": _divide_integers,
     "aten.remainder.Scalar": _divide_integers,
@@ -570,8 +581,9 @@ _RULES: dict[str, Rule] = {
     "aten._softmax.default": _softmax,
     "aten._log_softmax.default": _softmax,
     "aten.native_layer_norm.default": _first_result_only(_float),
-    "aten.native_group_norm.default": _first_result_only(_group_norm),
+    "aten.native_group_norm.default": _first_result_only(_single),
     "aten._native_batch_norm_legit_no_training.default": _first_result_only(_float),
+    "aten._native_batch_norm_legit.no_stats": _first_result_only(_float),
     "aten.max_pool2d_with_indices.default": _first_result_only(_max_pool),
     "aten.max_pool3d_with_indices.default": _first_result_only(_max_pool),
     "aten.avg_pool2d.default": _avg_pool,
@@ -599,6 +611,10 @@ _RULES: dict[str, Rule] = {
     "aten.scatter.value": _scatter,
     "aten.scatter_add.default": _scatter_add,
     "aten.index_put.default": _put,
+    "aten.slice_scatter.default": _move,
+    "aten.unfold_copy.default": _move,
+    "aten.copy.default": _copy,
+    "aten.grid_sampler_2d.default": _single,
     "aten.embedding.default": _embedding,
     "aten.index_select.default": _indexed(2),
     "aten.index.Tensor": _indexed(1),

@@ -135,6 +135,81 @@ def _index(build: Builder, node: fx.Node) -> fx.Node | None:
     return build.call(aten.index.Tensor, x, counted)
 
 
+def _index_put(build: Builder, node: fx.Node) -> fx.Node | None:
+    """The frontend wants an index for each of the first dimensions: the others are moved behind.
+
+    Given:  x[:, i] = y         with x [2, 6, 3], i [4], y [2, 4, 3]
+    Result: x.permute(1, 0, 2)[i] = y.permute(1, 0, 2), permuted back
+    """
+    x, indices, y, *accumulate = cast(tuple[fx.Node, list[fx.Node | None], fx.Node], node.args)
+    given = [dim for dim, index in enumerate(indices) if index is not None]
+    if given == list(range(len(given))):
+        return None
+    rank = _value(x).dim()
+    left = [dim for dim in range(rank) if dim not in given]
+    order = given + left
+    of_index = len(torch.broadcast_shapes(*(_value(indices[dim]).shape for dim in given)))
+    # Indices side by side have their place in the result, others come first there.
+    before = given[0] if given == list(range(given[0], given[-1] + 1)) else 0
+    result_rank = of_index + len(left)
+    if _value(y).dim() not in (0, result_rank):
+        missing = result_rank - _value(y).dim()
+        y = build.call(aten.view_copy.default, y, [1] * missing + list(_value(y).shape))
+    if _value(y).dim():
+        places = list(range(result_rank))
+        first = places[before : before + of_index]
+        y = build.call(
+            aten.permute_copy.default, y, first + places[:before] + places[before + of_index :]
+        )
+    moved = build.call(aten.permute_copy.default, x, order)
+    present = [indices[dim] for dim in given]
+    written = build.call(aten.index_put.default, moved, present, y, *accumulate, **node.kwargs)
+    return build.call(aten.permute_copy.default, written, [order.index(dim) for dim in range(rank)])
+
+
+def _unfold(build: Builder, node: fx.Node) -> fx.Node:
+    """The frontend knows it under the name of the view, and counts no dimension from the end."""
+    x, dim, size, step = cast(tuple[fx.Node, int, int, int], node.args)
+    return build.call(aten.unfold.default, x, dim % max(1, _value(x).dim()), size, step)
+
+
+def _instance_norm(build: Builder, node: fx.Node) -> fx.Node | None:
+    """Given:  _native_batch_norm_legit(x, w, b, True, 0.1, eps)[0]      of the batch's own moments
+    Result: (x - mean) * rsqrt(mean((x - mean) ** 2) + eps) * w + b
+    """
+    x, weight, bias, _, _, epsilon = node.args
+    rank = _value(x).dim()
+    dims = [dim for dim in range(rank) if dim != 1]
+    mean = build.call(aten.mean.dim, x, dims, True)
+    centred = build.call(aten.sub.Tensor, x, mean)
+    squares = build.call(aten.mul.Tensor, centred, centred)
+    spread = build.call(aten.add.Scalar, build.call(aten.mean.dim, squares, dims, True), epsilon)
+    result = build.call(aten.mul.Tensor, centred, build.call(aten.rsqrt.default, spread))
+    shape = [1, -1, *[1] * (rank - 2)]
+    if weight is not None:
+        weight = build.call(aten.view_copy.default, weight, shape)
+        result = build.call(aten.mul.Tensor, result, weight)
+    if bias is not None:
+        bias = build.call(aten.view_copy.default, bias, shape)
+        result = build.call(aten.add.Tensor, result, bias)
+    _replace_first_item(node, result)
+    return None
+
+
+def _replace_first_item(node: fx.Node, result: fx.Node) -> None:
+    for user in list(node.users):
+        result.meta = {"val": user.meta["val"]}
+        user.replace_all_uses_with(result)
+        node.graph.erase_node(user)
+    node.graph.erase_node(node)
+
+
+def _power_of_number(build: Builder, node: fx.Node) -> fx.Node:
+    number, exponent = node.args
+    base = build.call(aten.full.default, [], number, dtype=_value(node).dtype)
+    return build.call(aten.pow.Tensor_Tensor, base, exponent)
+
+
 def _gather(build: Builder, node: fx.Node) -> fx.Node | None:
     """All sizes but the axis's must be equal there: a smaller index is padded, its result cut."""
     x, dim, index = cast(tuple[fx.Node, int, fx.Node], node.args[:3])
@@ -222,6 +297,10 @@ _REWRITES: dict[str, Callable[[Builder, fx.Node], fx.Node | None]] = {
     "aten._to_copy.default": _to_bool,
     "aten.var.correction": _variance,
     "aten.index.Tensor": _index,
+    "aten.index_put.default": _index_put,
+    "aten.unfold_copy.default": _unfold,
+    "aten._native_batch_norm_legit.no_stats": _instance_norm,
+    "aten.pow.Scalar": _power_of_number,
     "aten.gather.default": _gather,
     "aten.clamp.Tensor": _clamp,
     "aten.linalg_vector_norm.default": _norm,

@@ -14,6 +14,27 @@ GRID = torch.arange(60.0).reshape(3, 4, 5)
 ROWS, COLUMNS = torch.tensor([[-3], [2]]), torch.tensor([-1, 0, -4])
 BYTES = torch.tensor([[255, 255, 3], [0, 1, 2]], dtype=torch.uint8)
 
+
+def _put_behind(x, i, y):
+    x = x.clone()
+    x[:, i] = y
+    return x
+
+
+def _put_apart(x, i, j, y):
+    x = x.clone()
+    x[i, :, j] = y
+    return x
+
+
+def _add_behind(x, i, y):
+    return x.index_put((torch.arange(3)[:, None], i), y, accumulate=True)
+
+
+def _instance_norm(x, weight, bias):
+    return torch.nn.functional.instance_norm(x, weight=weight, bias=bias)
+
+
 CASES = {
     "trunc": (torch.trunc, FLOATS),
     "truncating_division": (lambda x: torch.div(x, 0.7, rounding_mode="trunc"), FLOATS),
@@ -30,6 +51,18 @@ CASES = {
         lambda x, i: torch.gather(x, 2, i),
         GRID,
         torch.tensor([[[4, 0, 1]]]),
+    ),
+    "index_put_behind_a_dimension": (_put_behind, GRID, COLUMNS, GRID[:, :3] * 2),
+    "index_put_of_a_row_behind_a_dimension": (_put_behind, GRID, COLUMNS, GRID[0, 0] * 2),
+    "index_put_of_a_number_behind_a_dimension": (_put_behind, GRID, COLUMNS, GRID[0, 0, 0]),
+    "index_put_apart": (_put_apart, GRID, ROWS, COLUMNS, GRID.reshape(5, 3, 4)[:2] * 2),
+    "sum_behind_a_dimension": (_add_behind, GRID, torch.tensor([1, 0, 1]), GRID[:, :3]),
+    "unfold_of_the_last_dimension": (lambda x: x.unfold(-1, 3, 2), GRID),
+    "instance_norm": (_instance_norm, GRID.sin(), GRID[0, 0, :4], GRID[1, 1, :4]),
+    "power_of_a_number": (lambda x: 2.5**x, FLOATS[:-2]),
+    "upsampling_of_rows": (
+        lambda x: torch.nn.functional.interpolate(x, scale_factor=0.6, mode="linear"),
+        GRID,
     ),
     "clamp_between_tensors": (lambda x: torch.clamp(x, x.flip(0) - 1, x.flip(0) + 1), FLOATS),
     "largest_norm": (lambda x: torch.linalg.vector_norm(x.reshape(3, 4), INF, 1), FLOATS),
