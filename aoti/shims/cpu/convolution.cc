@@ -4,6 +4,7 @@
 #include "executorch_backends/aoti/shims/common/tensor.h"
 #include "executorch_backends/aoti/shims/cpu/gemm.h"
 #include "executorch_backends/aoti/shims/cpu/workspace.h"
+#include "executorch_backends/common/checked/checked.h"
 
 // A convolution is one product of matrices for each image and group: the weights times the patches
 // of the image that they meet. The patches are never stored: they are gathered into the panels
@@ -97,8 +98,8 @@ class Patches final : public Panels<Sum<T>> {
         const int64_t start =
             run->at[d] * stride - geometry_.padding[d] + k * geometry_.dilation[d];
         const int64_t left = geometry_.input[d] - start;
-        run->begin = start < 0 ? std::min((-start + stride - 1) / stride, run->length) : 0;
-        run->end = left <= 0 ? 0 : std::min((left + stride - 1) / stride, run->length);
+        run->begin = start < 0 ? std::min(ceil_div(-start, stride), run->length) : 0;
+        run->end = left <= 0 ? 0 : std::min(ceil_div(left, stride), run->length);
         run->offset += start * steps_[1 + d];
       } else {
         const int64_t source = geometry_.source(d, run->at[d], k);
@@ -130,6 +131,7 @@ class Patches final : public Panels<Sum<T>> {
 
 struct WideImage;
 struct DepthwiseRow;
+struct ChannelwiseWeights;
 
 Ints tail(const Ints& ints, int64_t from) { return Ints(ints.data() + from, ints.size() - from); }
 
@@ -183,6 +185,200 @@ void convolve_channel(const T* image, const Ints& steps, const T* weight, const 
   }
 }
 
+template <class A>
+using Vector __attribute__((vector_size(32))) = A;
+template <class A>
+using Unaligned __attribute__((vector_size(32), aligned(sizeof(A)), may_alias)) = A;
+template <class A>
+constexpr int64_t kLanes = 32 / sizeof(A);
+
+template <class A, class T>
+Vector<A> load(const T* from) {
+  if constexpr (std::is_same_v<A, T>) {
+    return *reinterpret_cast<const Unaligned<A>*>(from);
+  } else {
+    Vector<A> result;
+    for (int64_t l = 0; l < kLanes<A>; ++l) result[l] = static_cast<A>(from[l]);
+    return result;
+  }
+}
+
+/// One filter for each channel, where channels lie next to each other: vectors of channels.
+template <class T>
+class ChannelwiseLast {
+ public:
+  using A = Sum<T>;
+
+  /// `weight` is dense: (channel, taps).
+  ChannelwiseLast(const Tensor& out, const Tensor& input, const Tensor& weight, const Geometry& g,
+                  A alpha, bool accumulate)
+      : out_(out),
+        input_(input),
+        g_(g),
+        channels_(out.size(1)),
+        taps_(numel_of(g.kernel)),
+        alpha_(alpha),
+        accumulate_(accumulate),
+        by_tap_(workspace<ChannelwiseWeights, A>(taps_, channels_)) {
+    const T* const from = weight.data<T>();
+    for (int64_t tap = 0; tap < taps_; ++tap) {
+      for (int64_t c = 0; c < channels_; ++c) {
+        by_tap_[tap * channels_ + c] = static_cast<A>(from[c * taps_ + tap]);
+      }
+    }
+  }
+
+  void operator()() const {
+    const int64_t last = g_.rank() - 1;
+    int64_t lines = out_.size(0);
+    for (int64_t d = 0; d < last; ++d) lines *= g_.output[d];
+    const int64_t work = g_.output[last] * channels_ * taps_ / 4;
+    parallel_for(lines, kGrain / std::max<int64_t>(work, 1), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) line(i);
+    });
+  }
+
+ private:
+  static constexpr int64_t kMostRows = 256;  // of taps at once
+
+  /// Taps that differ in the last dimension only: what they read for its coordinate 0.
+  struct Row {
+    const T* image;
+    const A* weight;
+  };
+
+  void line(int64_t index) const {
+    const int64_t last = g_.rank() - 1;
+    int64_t at[3] = {}, rest = index;
+    T* to = out_.data<T>();
+    for (int64_t d = last; d-- > 0; rest /= g_.output[d]) {
+      at[d] = rest % g_.output[d];
+      to += at[d] * out_.stride(2 + d);
+    }
+    to += rest * out_.stride(0);
+    const T* const image = input_.data<T>() + rest * input_.stride(0);
+    const int64_t width = g_.kernel[last], count = taps_ / width;
+    Row rows[kMostRows];
+    int64_t inside = 0;
+    for (int64_t r = 0; r < count; ++r) {
+      int64_t offset = 0, taps = r;
+      bool outside = false;
+      for (int64_t d = last; d-- > 0; taps /= g_.kernel[d]) {
+        const int64_t source = g_.source(d, at[d], taps % g_.kernel[d]);
+        outside = outside || source < 0;
+        offset += source * input_.stride(2 + d);
+      }
+      if (!outside) rows[inside++] = {image + offset, by_tap_ + r * width * channels_};
+    }
+    const int64_t step = out_.stride(2 + last);
+    for (int64_t o = 0; o < g_.output[last];) {
+      const Taps taps = taps_of(o);
+      if (taps.count == width && o + 1 < g_.output[last] && taps_of(o + 1).count == width) {
+        pixels<2>(rows, inside, taps, to + o * step);
+        o += 2;
+      } else {
+        pixels<1>(rows, inside, taps, to + o * step);
+        ++o;
+      }
+    }
+  }
+
+  /// The taps of a row that output `o` meets inside of the image.
+  struct Taps {
+    int64_t first, count;
+    int64_t offset;  // of the first one's element
+  };
+
+  Taps taps_of(int64_t o) const {
+    const int64_t last = g_.rank() - 1, dilation = g_.dilation[last];
+    const int64_t start = o * g_.stride[last] - g_.padding[last];
+    const int64_t left = g_.input[last] - start;
+    const int64_t first = start < 0 ? ceil_div(-start, dilation) : 0;
+    const int64_t end = left <= 0 ? 0 : std::min(ceil_div(left, dilation), g_.kernel[last]);
+    return {first, std::max<int64_t>(end - first, 0),
+            (start + first * dilation) * input_.stride(2 + last)};
+  }
+
+  /// All channels of so many outputs next to each other, which meet the same taps.
+  template <int Outputs>
+  void pixels(const Row* rows, int64_t count, const Taps& taps, T* to) const {
+    int64_t c = 0;
+    for (; c + 4 * kLanes<A> <= channels_; c += 4 * kLanes<A>) {
+      block<4, Outputs>(rows, count, taps, to, c);
+    }
+    for (; c + kLanes<A> <= channels_; c += kLanes<A>) block<1, Outputs>(rows, count, taps, to, c);
+    for (; c < channels_; ++c) channel<Outputs>(rows, count, taps, to, c);
+  }
+
+  template <int Outputs>
+  void channel(const Row* rows, int64_t count, const Taps& taps, T* to, int64_t c) const {
+    const int64_t last = g_.rank() - 1, step = input_.stride(2 + last);
+    for (int o = 0; o < Outputs; ++o, to += out_.stride(2 + last)) {
+      A sum{0};
+      for (int64_t r = 0; r < count; ++r) {
+        const T* const from = rows[r].image + taps.offset + o * g_.stride[last] * step + c;
+        for (int64_t k = 0; k < taps.count; ++k) {
+          sum += rows[r].weight[(taps.first + k) * channels_ + c] *
+                 static_cast<A>(from[k * g_.dilation[last] * step]);
+        }
+      }
+      store(sum, to + c);
+    }
+  }
+
+  template <int Vectors, int Outputs>
+  void block(const Row* rows, int64_t count, const Taps& taps, T* to, int64_t c) const {
+    const int64_t last = g_.rank() - 1, step = input_.stride(2 + last);
+    const int64_t tap_step = g_.dilation[last] * step, out_step = g_.stride[last] * step;
+    Vector<A> sums[Outputs][Vectors] = {};
+    for (int64_t r = 0; r < count; ++r) {
+      const A* weight = rows[r].weight + taps.first * channels_ + c;
+      const T* from = rows[r].image + taps.offset + c;
+      for (int64_t k = 0; k < taps.count; ++k, weight += channels_, from += tap_step) {
+#pragma GCC unroll 4
+        for (int v = 0; v < Vectors; ++v) {
+          const Vector<A> factor = load<A>(weight + v * kLanes<A>);
+#pragma GCC unroll 2
+          for (int o = 0; o < Outputs; ++o) {
+            sums[o][v] += factor * load<A>(from + o * out_step + v * kLanes<A>);
+          }
+        }
+      }
+    }
+#pragma GCC unroll 2
+    for (int o = 0; o < Outputs; ++o, to += out_.stride(2 + last)) {
+#pragma GCC unroll 4
+      for (int v = 0; v < Vectors; ++v) {
+        T* const at = to + c + v * kLanes<A>;
+        if constexpr (std::is_same_v<A, T>) {
+          const Vector<A> before = accumulate_ ? load<A>(at) : Vector<A>{};
+          *reinterpret_cast<Unaligned<A>*>(at) = alpha_ * sums[o][v] + before;
+        } else {
+          for (int64_t l = 0; l < kLanes<A>; ++l) store(static_cast<A>(sums[o][v][l]), at + l);
+        }
+      }
+    }
+  }
+
+  void store(A sum, T* to) const {
+    *to = static_cast<T>(alpha_ * sum + (accumulate_ ? static_cast<A>(*to) : A{0}));
+  }
+
+  const Tensor &out_, &input_;
+  const Geometry& g_;
+  int64_t channels_, taps_;
+  A alpha_;
+  bool accumulate_;
+  A* by_tap_;  // this thread's workspace
+
+ public:
+  static bool fits(const Tensor& out, const Tensor& input, const Geometry& g, int64_t groups) {
+    return !g.transposed && input.size(1) == groups && out.size(1) == groups && groups > 1 &&
+           input.stride(1) == 1 && out.stride(1) == 1 &&
+           numel_of(g.kernel) / g.kernel[g.rank() - 1] <= kMostRows;
+  }
+};
+
 /// out = alpha (weight * input), added to what is in `out` if so wanted. `weight` is dense:
 /// (output channel, input channel of the group, taps).
 template <class T>
@@ -194,6 +390,9 @@ void convolve(const Tensor& out, const Tensor& input, const Tensor& weight, cons
   const int64_t depth = channels * numel_of(g.kernel);
   const int64_t images = out.size(0) * groups;
   if (images == 0 || out_channels == 0 || positions == 0) return;
+  if (ChannelwiseLast<T>::fits(out, input, g, groups)) {
+    return ChannelwiseLast<T>(out, input, weight, g, static_cast<A>(alpha), accumulate)();
+  }
   const Ints steps = tail(input.strides(), 1), out_steps = tail(out.strides(), 1);
   const Ints pixel_steps = tail(out_steps, 1);
   const A factor = static_cast<A>(alpha), keep = accumulate ? A{1} : A{0};
@@ -239,7 +438,7 @@ void convolve(const Tensor& out, const Tensor& input, const Tensor& weight, cons
           continue;
         }
       }
-      const Matrix<A> wide{workspace<WideImage, A>(out_channels * positions), out_channels,
+      const Matrix<A> wide{workspace<WideImage, A>(out_channels, positions), out_channels,
                            positions, positions, 1};
       const Ints sizes = tail(out.sizes(), 1);
       Ints group_sizes = sizes;
@@ -300,6 +499,27 @@ bool is_channels_last_image(const Tensor& t) {
   return is_channels_last(unsqueeze(t, 2));  // ATen computes one dimension as two
 }
 
+/// The size of the output along `d`, of the input's and the kernel's.
+int64_t output_size(const Geometry& g, int64_t d, int64_t output_padding, const Ints& sizes) {
+  const int64_t in = g.input[d], kernel = g.kernel[d];
+  int64_t reach = 0, padded = 0, out = 0;
+  require(kernel > 0 && !checked::mul(g.dilation[d], kernel - 1, &reach) &&
+              !checked::add(reach, int64_t{1}, &reach) &&
+              !checked::mul(g.padding[d], int64_t{2}, &padded),
+          "a kernel of ", kernel, ", dilation ", g.dilation[d], ", padding ", g.padding[d]);
+  if (g.transposed) {
+    require(!checked::mul(in - 1, g.stride[d], &out) && !checked::sub(out, padded, &out) &&
+                !checked::add(out, reach, &out) && !checked::add(out, output_padding, &out),
+            "an input of sizes ", sizes, ", stride ", g.stride[d], ", padding ", g.padding[d]);
+    require(out > 0, "an input of sizes ", sizes, " leaves an output of ", out);
+    return out;
+  }
+  require(!checked::add(in, padded, &out), "an input of sizes ", sizes, ", padding ", g.padding[d]);
+  require(out >= reach, "an input of sizes ", sizes, " is smaller than the kernel's reach of ",
+          reach);
+  return (out - reach) / g.stride[d] + 1;
+}
+
 Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor* bias, Geometry g,
                    const Ints& output_padding, int64_t groups) {
   const int64_t rank = weight.dim() - 2;
@@ -317,16 +537,10 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor* bias
   Ints sizes{input.size(0), out_channels};
   for (int64_t d = 0; d < rank; ++d) {
     const int64_t in = input.size(d + 2), kernel = weight.size(d + 2);
-    const int64_t reach = g.dilation[d] * (kernel - 1) + 1;
-    const int64_t out = g.transposed
-                            ? (in - 1) * g.stride[d] - 2 * g.padding[d] + reach + output_padding[d]
-                            : (in + 2 * g.padding[d] - reach) / g.stride[d] + 1;
-    require(kernel > 0 && (g.transposed ? out > 0 : in + 2 * g.padding[d] >= reach),
-            "an input of sizes ", input.sizes(), " is smaller than the kernel's reach of ", reach);
     g.input.push_back(in);
     g.kernel.push_back(kernel);
-    g.output.push_back(out);
-    sizes.push_back(out);
+    g.output.push_back(output_size(g, d, output_padding[d], input.sizes()));
+    sizes.push_back(g.output[d]);
   }
   // What ATen's choice for one dimension, two, and three promises.
   const bool last = rank < 3 && (is_channels_last_image(rank == 1 ? contiguous(input) : input) ||

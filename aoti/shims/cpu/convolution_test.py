@@ -119,3 +119,49 @@ def test_what_does_not_fit_is_refused():
 def run_shim(x, w):
     arguments = [x, w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1]
     return SHIMS.call("aoti_torch_cpu_convolution", *arguments)
+
+
+def test_numbers_that_overflow_are_refused():
+    for channels in (1, 2):
+        for stride, padding, dilation, transposed in [
+            (1, 0, 2**62, False),
+            (1, 2**63 - 1, 1, False),
+            (1, 2**62 - 1, 1, True),
+            (2**62, 0, 1, True),
+            (1, 0, 2**61, True),
+        ]:
+            image, weight = torch.ones(1, channels, 8), torch.ones(channels, channels, 5)
+            lists = [[stride], [padding], [dilation], transposed, [0]]
+            with pytest.raises(ShimError):
+                SHIMS.call("aoti_torch_cpu_convolution", image, weight, None, *lists, 1)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, torch.int64])
+def test_a_filter_for_each_channel_where_channels_lie_next_to_each_other(dtype):
+    for channels in (2, 8, 37, 96):
+        for kernel, stride, padding, dilation in [
+            ([3, 3], [1, 1], [1, 1], [1, 1]),
+            ([3, 5], [2, 3], [1, 2], [1, 1]),
+            ([2, 3], [1, 2], [0, 4], [3, 2]),
+            ([1, 1], [1, 1], [0, 0], [1, 1]),
+        ]:
+            x = values([2, channels, 9, 11], dtype).contiguous(memory_format=torch.channels_last)
+            weight = values([channels, 1, *kernel], dtype, 1)
+            for bias in (None, values([channels], dtype, 2)):
+                lists = [stride, padding, dilation, False, [0, 0]]
+                run = [x, weight, bias, *lists, channels]
+                if dtype is torch.int64:
+                    (actual,) = SHIMS.call("aoti_torch_cpu_convolution", *run)
+                    wide = [t if t is None else t.double() for t in run[:3]]
+                    expected = torch.ops.aten.convolution(*wide, *run[3:])
+                    compare(actual, expected.to(dtype))
+                else:
+                    operator = torch.ops.aten.convolution
+                    check(
+                        SHIMS,
+                        "convolution",
+                        operator,
+                        run,
+                        2e-2 if dtype in FLOATS[2:] else 1e-4,
+                        in_float=True,
+                    )
