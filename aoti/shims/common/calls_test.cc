@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "executorch_backends/aoti/shims/common/random.h"
 #include "executorch_backends/aoti/shims/shims.h"
 
 namespace {
@@ -231,11 +232,39 @@ TEST_F(Calls, RefusesAnotherDevice) {
   EXPECT_EQ(error(), "aoti_torch_empty_strided: device type is 1, this library's is 0");
 }
 
-TEST_F(Calls, TheRandomStateCarriesOn) {
+TEST_F(Calls, TheRandomStateIsAThreadsOwn) {
   executorch_backends_aoti_seed(7);
   EXPECT_EQ(executorch_backends_aoti_random_state(), 7u);
   std::thread([] { executorch_backends_aoti_seed(8); }).join();
   EXPECT_EQ(executorch_backends_aoti_random_state(), 7u);
+}
+
+TEST(RandomState, CarriesOnAfterWhatWasTaken) {
+  executorch_backends_aoti_seed(7);
+  const executorch_backends::aoti::RandomStream whole = executorch_backends::aoti::take_random(5);
+  const uint64_t after = executorch_backends_aoti_random_state();
+  executorch_backends_aoti_seed(7);
+  executorch_backends::aoti::take_random(2);
+  const executorch_backends::aoti::RandomStream rest = executorch_backends::aoti::take_random(3);
+  EXPECT_EQ(executorch_backends_aoti_random_state(), after);
+  for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(rest(i), whole(i + 2));
+  EXPECT_NE(whole(0), whole(1));
+}
+
+TEST_F(Calls, RefusesMissingMemory) {
+  const int64_t size = 4, stride = 1, none = 0;
+  Handle t;
+  EXPECT_EQ(executorch_backends_aoti_borrow(nullptr, 64, 1, &size, &stride, 0, kFloat, t.out()),
+            AOTI_TORCH_FAILURE);
+  EXPECT_EQ(error(), "executorch_backends_aoti_borrow: sizes [4], but no memory");
+  EXPECT_EQ(aoti_torch_create_tensor_from_blob(nullptr, 1, &size, &stride, 0, kFloat,
+                                               aoti_torch_device_type_cpu(), 0, t.out()),
+            AOTI_TORCH_FAILURE);
+  EXPECT_EQ(aoti_torch_empty_strided(1, nullptr, &stride, kFloat, aoti_torch_device_type_cpu(), 0,
+                                     t.out()),
+            AOTI_TORCH_FAILURE);
+  EXPECT_EQ(executorch_backends_aoti_borrow(nullptr, 0, 1, &none, &stride, 0, kFloat, t.out()),
+            AOTI_TORCH_SUCCESS);
 }
 
 }  // namespace

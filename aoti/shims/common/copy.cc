@@ -1,3 +1,5 @@
+#include <emmintrin.h>
+
 #include <cstring>
 
 #include "executorch_backends/aoti/shims/common/iterate.h"
@@ -36,9 +38,14 @@ To convert(From value) {
   } else if constexpr (std::is_floating_point_v<To>) {
     return static_cast<To>(value);
   } else if constexpr (std::is_integral_v<To>) {
-    // Through int64, as compilers convert a float to a short integer: what does not fit wraps.
-    if constexpr (std::is_floating_point_v<From> && !std::is_same_v<To, uint64_t>) {
-      return static_cast<To>(static_cast<int64_t>(value));
+    // What does not fit is undefined in C++; this is what ATen's conversions do on x86: through
+    // int32 or int64 as the processor converts, which has one number for all that is outside.
+    constexpr bool kThroughInt32 =
+        std::is_same_v<To, int32_t> || sizeof(To) == 2 || std::is_same_v<To, int8_t>;
+    if constexpr (std::is_floating_point_v<From> && kThroughInt32) {
+      return static_cast<To>(_mm_cvttsd_si32(_mm_set_sd(value)));
+    } else if constexpr (std::is_floating_point_v<From> && !std::is_same_v<To, uint64_t>) {
+      return static_cast<To>(_mm_cvttsd_si64(_mm_set_sd(value)));
     } else {
       return static_cast<To>(value);
     }
@@ -101,10 +108,14 @@ void copy_converted(const Tensor& dst, const Tensor& src) {
 }  // namespace
 
 void copy(const Tensor& dst, const Tensor& unexpanded) {
-  const Tensor src = expand(unexpanded, dst.sizes());
+  const Tensor expanded = expand(unexpanded, dst.sizes());
   if (dst.numel() == 0) return;
+  if (dst.dtype() == expanded.dtype() && dst.raw() == expanded.raw() &&
+      dst.strides() == expanded.strides()) {
+    return;
+  }
+  const Tensor src = apart(expanded, dst);
   if (dst.dtype() != src.dtype()) return copy_converted(dst, src);
-  if (dst.raw() == src.raw() && dst.strides() == src.strides()) return;
   dispatch_width(dst.item_size(), [&](auto type) {
     using T = typename decltype(type)::type;
     T* const to = dst.data<T>();

@@ -31,6 +31,11 @@ AOTITorchError scalar(const char* name, T value, AtenTensorHandle* result) {
   });
 }
 
+void copy_into(const Tensor& to, const Tensor& from) {
+  require_single_elements(to);
+  copy(to, from);
+}
+
 void print(AtenTensorHandle handle, const char* message) {
   shim("aoti_torch_print_tensor_handle", [&] {
     const Tensor& t = tensor_of(handle);
@@ -100,26 +105,34 @@ AOTITorchError aoti_torch_clone_preserve_strides(AtenTensorHandle self, AtenTens
 }
 
 AOTITorchError aoti_torch_copy_(AtenTensorHandle self, AtenTensorHandle src, int32_t) {
-  return shim(__func__, [&] { copy(tensor_of(self), tensor_of(src)); });
+  return shim(__func__, [&] { copy_into(tensor_of(self), tensor_of(src)); });
 }
 
 AOTITorchError aoti_torch_tensor_copy_(AtenTensorHandle src, AtenTensorHandle dst) {
-  return shim(__func__, [&] { copy(tensor_of(dst), tensor_of(src)); });
+  return shim(__func__, [&] { copy_into(tensor_of(dst), tensor_of(src)); });
 }
 
 AOTITorchError aoti_torch_zero_(AtenTensorHandle self) {
-  return shim(__func__, [&] { fill_zero(tensor_of(self)); });
+  return shim(__func__, [&] {
+    require_single_elements(tensor_of(self));
+    fill_zero(tensor_of(self));
+  });
 }
 
 AOTITorchError aoti_torch_check_inf_and_nan(const char* tensor_name, AtenTensorHandle handle) {
   return shim(__func__, [&] {
     const Tensor& t = tensor_of(handle);
     bool finite = true;
-    dispatch(Everything{}, t.dtype(), [&](auto type) {
+    dispatch(decltype(Everything{} + WideUnsigned{}){}, t.dtype(), [&](auto type) {
       using T = typename decltype(type)::type;
-      if constexpr (is_float<T>) {
+      if constexpr (is_float<T> || is_complex<T>) {
         for_each_in_order<1>(t.sizes(), {t.strides()}, [&](const Offsets<1>& at) {
-          finite = finite && std::isfinite(static_cast<Compute<T>>(t.data<T>()[at[0]]));
+          const T value = t.data<T>()[at[0]];
+          if constexpr (is_complex<T>) {
+            finite = finite && std::isfinite(value.real()) && std::isfinite(value.imag());
+          } else {
+            finite = finite && std::isfinite(static_cast<Compute<T>>(value));
+          }
         });
       }
     });

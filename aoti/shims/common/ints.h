@@ -11,6 +11,11 @@
 
 namespace executorch_backends::aoti {
 
+/// How many parts of `size`, at least 1, make up `count`, at least 0; the last may be smaller.
+constexpr int64_t ceil_div(int64_t count, int64_t size) {
+  return count == 0 ? 0 : (count - 1) / size + 1;
+}
+
 /// A few numbers, one for each dimension, kept in place: sizes, strides, paddings.
 class Ints {
  public:
@@ -19,6 +24,7 @@ class Ints {
   /// `count` numbers from `values`, which is not looked at when there are none.
   Ints(const int64_t* values, int64_t count) {
     require(count >= 0 && count <= kMax, "rank is ", count, ", at most ", kMax, " is supported");
+    require(values != nullptr || count == 0, count, " numbers, but no memory");
     for (int64_t i = 0; i < count; ++i) push_back(values[i]);
   }
   static Ints filled(int64_t count, int64_t value) {

@@ -145,6 +145,7 @@ void elementwise(F&& f, const Tensor& out, const Tensors&... in) {
 template <size_t N, class F>
 void for_each_line(const Ints& sizes, int64_t dim, const std::array<Ints, N>& strides, int64_t work,
                    F&& f) {
+  if (numel_of(sizes) == 0) return;  // there may be many lines without an element
   Ints lines = sizes;
   if (!lines.empty()) lines[dim] = 1;
   for_each_run<N>(

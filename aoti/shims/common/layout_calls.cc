@@ -28,17 +28,9 @@ AOTITorchError borrow(const char* name, void* data, int64_t ndim, const int64_t*
     require_cpu(device_type);
     const Ints all_sizes(sizes, ndim), all_strides(strides, ndim);
     // Nobody says how large the blob is: as large as the layout needs.
-    const Tensor model = empty_strided({0}, {1}, dtype_from(dtype));
-    executorch_backends::layout::Layout layout;
-    size_t span = 0;
-    require(offset >= 0 &&
-                executorch_backends::layout::make_layout(
-                    all_sizes.data(), all_strides.data(), static_cast<size_t>(ndim),
-                    static_cast<size_t>(offset), model.item_size(), &layout) &&
-                executorch_backends::layout::span_bytes(layout, &span),
-            "sizes ", all_sizes, ", strides ", all_strides, ", offset ", offset, ": too large");
+    const size_t span = span_bytes(all_sizes, all_strides, offset, dtype_from(dtype));
     *result = release(Tensor(std::make_shared<Storage>(data, span), all_sizes, all_strides, offset,
-                             model.dtype()));
+                             dtype_from(dtype)));
   });
 }
 

@@ -12,21 +12,13 @@ namespace {
 
 constexpr size_t kAlignment = 64;  // a cache line, and the widest vector
 
-layout::Layout layout_of(const Ints& sizes, const Ints& strides, int64_t offset, DType dtype) {
-  layout::Layout result;
-  size_t first = 0;
-  require(sizes.size() == strides.size(), sizes.size(), " sizes, but ", strides.size(), " strides");
-  require(!checked::narrow(offset, &first) &&
-              layout::make_layout(sizes.data(), strides.data(), static_cast<size_t>(sizes.size()),
-                                  first, item_size(dtype), &result),
-          "sizes ", sizes, ", strides ", strides, ", offset ", offset, ": one is negative");
-  return result;
-}
-
-size_t span_of(const layout::Layout& layout) {
-  size_t bytes = 0;
-  require(layout::span_bytes(layout, &bytes), "too large: ", layout::to_string(layout));
-  return bytes;
+/// The offset of element `index` of a dimension.
+int64_t offset_at(const Tensor& t, int64_t dim, int64_t index) {
+  int64_t offset = 0;
+  require(
+      !checked::mul(index, t.stride(dim), &offset) && !checked::add(offset, t.offset(), &offset),
+      "an offset of ", t.offset(), " + ", index, " x ", t.stride(dim));
+  return offset;
 }
 
 }  // namespace
@@ -50,16 +42,14 @@ Tensor::Tensor(std::shared_ptr<Storage> storage, const Ints& sizes, const Ints& 
       strides_(strides),
       offset_(offset),
       dtype_(dtype) {
-  const layout::Layout layout = layout_of(sizes, strides, offset, dtype);
-  const size_t span = span_of(layout);
+  const size_t span = span_bytes(sizes, strides, offset, dtype);
   require(storage_ != nullptr, "a tensor without storage");
-  require(span <= storage_->bytes(), layout::to_string(layout), " reaches ", span,
-          " bytes, the storage has ", storage_->bytes());
-  item_size_ = layout.item_size;
+  require(span <= storage_->bytes(), "sizes ", sizes, ", strides ", strides, ", offset ", offset,
+          " of ", name_of(dtype), " reaches ", span, " bytes, the storage has ", storage_->bytes());
+  require(span == 0 || storage_->data() != nullptr, "sizes ", sizes, ", but no memory");
+  item_size_ = executorch_backends::aoti::item_size(dtype);
   numel_ = numel_of(sizes);
 }
-
-layout::Layout Tensor::layout() const { return layout_of(sizes_, strides_, offset_, dtype_); }
 
 bool Tensor::is_contiguous() const {
   int64_t expected = 1;
@@ -85,10 +75,23 @@ int64_t numel_of(const Ints& sizes) {
   return none ? 0 : count;
 }
 
-Ints contiguous_strides(const Ints& sizes) {
+size_t span_bytes(const Ints& sizes, const Ints& strides, int64_t offset, DType dtype) {
+  layout::Layout layout;
+  size_t first = 0, bytes = 0;
+  require(sizes.size() == strides.size(), sizes.size(), " sizes, but ", strides.size(), " strides");
+  require(!checked::narrow(offset, &first) &&
+              layout::make_layout(sizes.data(), strides.data(), static_cast<size_t>(sizes.size()),
+                                  first, item_size(dtype), &layout),
+          "sizes ", sizes, ", strides ", strides, ", offset ", offset, ": one is negative");
+  require(layout::span_bytes(layout, &bytes), "sizes ", sizes, ", strides ", strides, ", offset ",
+          offset, ": too large");
+  return bytes;
+}
+
+Ints strides_in_order(const Ints& sizes, const Ints& order) {
   Ints strides = sizes;
   int64_t step = 1;
-  for (int64_t d = sizes.size(); d-- > 0;) {
+  for (const int64_t d : order) {
     strides[d] = step;
     require(!checked::mul(step, std::max<int64_t>(sizes[d], 1), &step), "sizes ", sizes,
             ": too many elements");
@@ -96,8 +99,14 @@ Ints contiguous_strides(const Ints& sizes) {
   return strides;
 }
 
+Ints contiguous_strides(const Ints& sizes) {
+  Ints order;
+  for (int64_t d = sizes.size(); d-- > 0;) order.push_back(d);
+  return strides_in_order(sizes, order);
+}
+
 Tensor empty_strided(const Ints& sizes, const Ints& strides, DType dtype) {
-  const size_t bytes = span_of(layout_of(sizes, strides, 0, dtype));
+  const size_t bytes = span_bytes(sizes, strides, 0, dtype);
   return Tensor(std::make_shared<Storage>(bytes), sizes, strides, 0, dtype);
 }
 
@@ -149,13 +158,7 @@ Ints dense_strides(const Ints& sizes, std::initializer_list<Ints> operands) {
       at = j;
     }
   }
-  Ints strides = sizes;
-  int64_t step = 1;
-  for (const int64_t d : order) {
-    strides[d] = step;
-    step *= std::max<int64_t>(sizes[d], 1);
-  }
-  return strides;
+  return strides_in_order(sizes, order);
 }
 
 Tensor empty_like(const Tensor& like, DType dtype) {
@@ -165,16 +168,10 @@ Tensor empty_like(const Tensor& like, DType dtype) {
 Tensor empty_channels_last(const Ints& sizes, DType dtype) {
   const int64_t rank = sizes.size();
   if (rank != 4 && rank != 5) return empty(sizes, dtype);
-  Ints strides = sizes;
-  int64_t step = 1;
-  const auto place = [&](int64_t d) {
-    strides[d] = step;
-    step *= std::max<int64_t>(sizes[d], 1);
-  };
-  place(1);
-  for (int64_t d = rank; d-- > 2;) place(d);
-  place(0);
-  return empty_strided(sizes, strides, dtype);
+  Ints order{1};
+  for (int64_t d = rank; d-- > 2;) order.push_back(d);
+  order.push_back(0);
+  return empty_strided(sizes, strides_in_order(sizes, order), dtype);
 }
 
 bool is_channels_last(const Tensor& t) {
@@ -237,7 +234,7 @@ Tensor select(const Tensor& t, int64_t dim, int64_t index) {
   Ints sizes = t.sizes(), strides = t.strides();
   sizes.erase(dim);
   strides.erase(dim);
-  return t.view(sizes, strides, t.offset() + index * t.stride(dim));
+  return t.view(sizes, strides, offset_at(t, dim, index));
 }
 
 Tensor narrow(const Tensor& t, int64_t dim, int64_t start, int64_t length) {
@@ -251,13 +248,16 @@ Tensor narrow(const Tensor& t, int64_t dim, int64_t start, int64_t length) {
           " exceed dimension ", dim, " of size ", size);
   Ints sizes = t.sizes();
   sizes[dim] = length;
-  return t.view(sizes, t.strides(), t.offset() + start * t.stride(dim));
+  return t.view(sizes, t.strides(), offset_at(t, dim, start));
 }
 
 Tensor unsqueeze(const Tensor& t, int64_t dim) {
   dim = wrap_dim(dim, t.dim() + 1);
   Ints sizes = t.sizes(), strides = t.strides();
-  strides.insert(dim, dim < t.dim() ? t.size(dim) * t.stride(dim) : 1);
+  int64_t step = 1;
+  require(dim == t.dim() || !checked::mul(t.size(dim), t.stride(dim), &step), "sizes ", t.sizes(),
+          ", strides ", t.strides(), ": too large");
+  strides.insert(dim, step);
   sizes.insert(dim, 1);
   return t.view(sizes, strides, t.offset());
 }
@@ -288,6 +288,36 @@ Ints broadcast(const Ints& a, const Ints& b) {
     result[d + added] = x == 1 ? y : x;
   }
   return result;
+}
+
+bool may_share_memory(const Tensor& a, const Tensor& b) {
+  if (a.numel() == 0 || b.numel() == 0) return false;
+  const auto range = [](const Tensor& t) {
+    int64_t last = 0;
+    for (int64_t d = 0; d < t.dim(); ++d)
+      last += (t.size(d) - 1) * (t.size(d) > 1 ? t.stride(d) : 0);
+    const auto begin = reinterpret_cast<uintptr_t>(t.raw());
+    return std::pair(begin, begin + (static_cast<size_t>(last) + 1) * t.item_size());
+  };
+  const auto [begin, end] = range(a);
+  const auto [other_begin, other_end] = range(b);
+  return begin < other_end && other_begin < end;
+}
+
+Tensor apart(const Tensor& in, const Tensor& out) {
+  return may_share_memory(in, out) ? clone(in) : in;
+}
+
+void require_apart(const Tensor& out, const Tensor& in) {
+  require(!may_share_memory(out, in), "sizes ", in.sizes(),
+          " share memory with what is written, of sizes ", out.sizes());
+}
+
+void require_single_elements(const Tensor& out) {
+  for (int64_t d = 0; d < out.dim(); ++d) {
+    require(out.size(d) < 2 || out.stride(d) != 0, "sizes ", out.sizes(), ", strides ",
+            out.strides(), ": elements that are written more than once");
+  }
 }
 
 }  // namespace executorch_backends::aoti

@@ -8,7 +8,6 @@
 
 #include "executorch_backends/aoti/shims/common/dtype.h"
 #include "executorch_backends/aoti/shims/common/ints.h"
-#include "executorch_backends/common/layout/layout.h"
 
 namespace executorch_backends::aoti {
 
@@ -71,7 +70,6 @@ class Tensor {
     return Tensor(storage_, sizes, strides, offset, dtype_);
   }
 
-  layout::Layout layout() const;
   bool is_contiguous() const;
 
  private:
@@ -88,6 +86,11 @@ class Tensor {
 Ints contiguous_strides(const Ints& sizes);
 /// The product; 0 when any is 0. Fails on overflow or when one is negative.
 int64_t numel_of(const Ints& sizes);
+
+/// Bytes from a storage's start to the last element's end. Fails on what overflows or is negative.
+size_t span_bytes(const Ints& sizes, const Ints& strides, int64_t offset, DType dtype);
+/// The strides without a gap that walk the dimensions in this order, the innermost first.
+Ints strides_in_order(const Ints& sizes, const Ints& order);
 
 Tensor empty(const Ints& sizes, DType dtype);
 Tensor empty_strided(const Ints& sizes, const Ints& strides, DType dtype);
@@ -130,8 +133,20 @@ Tensor expand(const Tensor& t, const Ints& sizes);
 /// The sizes that two broadcast to.
 Ints broadcast(const Ints& a, const Ints& b);
 
+// What is written while it is read. As ATen's checks, but by address: borrowed tensors over the
+// same memory have storages of their own.
+/// Whether the ranges from the first to the last byte meet.
+bool may_share_memory(const Tensor& a, const Tensor& b);
+/// `in`, or a copy of it where writing to `out` could change it.
+Tensor apart(const Tensor& in, const Tensor& out);
+/// Fails where writing to `out` could change `in`.
+void require_apart(const Tensor& out, const Tensor& in);
+/// Fails where an element of `out` stands at several indices.
+void require_single_elements(const Tensor& out);
+
 // Copies.
 /// Element by element, broadcasting `src` and converting to `dst`'s dtype as `Tensor.copy_` does.
+/// They may share memory.
 void copy(const Tensor& dst, const Tensor& src);
 /// Itself where it is in the default order already, else a copy.
 Tensor contiguous(const Tensor& t);

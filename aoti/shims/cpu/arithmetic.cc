@@ -32,6 +32,8 @@ Category category_of(DType dtype) {
   }
 }
 
+bool is_reduced(DType dtype) { return dtype == DType::Half || dtype == DType::BFloat16; }
+
 DType real_of(DType dtype) {
   return dtype == DType::ComplexFloat    ? DType::Float
          : dtype == DType::ComplexDouble ? DType::Double
@@ -106,10 +108,15 @@ Tensor number(double value, DType dtype) {
   return to(wide, dtype);
 }
 
-/// Where a number stands for a tensor: of the other one's dtype, which must hold fractions.
-Tensor number_for(const Tensor& t, double value) {
+/// Fails unless a number that stands for a tensor may be a fraction.
+void require_number(const Tensor& t) {
   require(category_of(t.dtype()) >= Category::kFloat, "no kernel for ", name_of(t.dtype()),
           " and a number: whether it was an integer is not known");
+}
+
+/// Where a number stands for a tensor: of the other one's dtype.
+Tensor number_for(const Tensor& t, double value) {
+  require_number(t);
   return number(value, t.dtype());
 }
 
@@ -125,13 +132,25 @@ Tensor add(const Tensor& a, const Tensor& b, double alpha) {
                             static_cast<uint64_t>(static_cast<int64_t>(alpha)) *
                                 static_cast<uint64_t>(y));
     } else {
-      using C = Compute<T>;
-      return static_cast<C>(x) + static_cast<C>(alpha) * static_cast<C>(y);
+      using C = Compute<T>;  // alpha is rounded as the operands are
+      return static_cast<C>(x) + static_cast<C>(static_cast<T>(alpha)) * static_cast<C>(y);
     }
   });
 }
 
 Tensor multiply(const Tensor& a, const Tensor& b) {
+  // ATen multiplies 16-bit floats with a second number as it is: 0.001 times 1e5 is 100, though
+  // 1e5 is no float16.
+  if (is_reduced(a.dtype()) && b.dim() == 0 && result_type(a, b) == a.dtype()) {
+    Tensor out = result_of(a, b, a.dtype());
+    const float factor = *to(b, DType::Float).data<float>();
+    dispatch(Types<Half, BFloat16>{}, a.dtype(), [&](auto type) {
+      using T = typename decltype(type)::type;
+      elementwise<T, T>([&](T x) { return static_cast<T>(static_cast<float>(x) * factor); }, out,
+                        a);
+    });
+    return out;
+  }
   return binary<Everything>(a, b, [](auto x, auto y) {
     using T = decltype(x);
     if constexpr (std::is_same_v<T, bool>) {
@@ -237,7 +256,10 @@ Tensor gcd(const Tensor& a, const Tensor& b) {
   });
 }
 
-void fill(const Tensor& t, double value) { copy(t, expand(number(value, t.dtype()), t.sizes())); }
+void fill(const Tensor& t, double value) {
+  require_single_elements(t);
+  copy(t, number(value, t.dtype()));
+}
 
 }  // namespace
 }  // namespace executorch_backends::aoti
@@ -288,7 +310,8 @@ AOTITorchError aoti_torch_cpu_mul_Scalar(AtenTensorHandle self, double other,
                                          AtenTensorHandle* ret0) {
   return shim(__func__, [&] {
     const Tensor& t = tensor_of(self);
-    *ret0 = release(multiply(t, number_for(t, other)));
+    require_number(t);
+    *ret0 = release(multiply(t, number(other, is_reduced(t.dtype()) ? DType::Float : t.dtype())));
   });
 }
 

@@ -98,3 +98,20 @@ def test_subtraction_of_complex_numbers():
 def test_an_integer_and_a_number_of_unknown_kind_are_refused():
     with pytest.raises(ShimError, match="whether it was an integer is not known"):
         SHIMS.call("aoti_torch_cpu_mul_Scalar", torch.arange(3), 2.0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_numbers_that_16_bits_do_not_hold(dtype):
+    x = values([100], dtype) / 1000
+    for number in (1e5, 0.3337, -2.7183):
+        check(SHIMS, "mul_Scalar", torch.ops.aten.mul.Scalar, [x, number])
+        check(SHIMS, "mul_Tensor", torch.mul, [x, torch.tensor(number)])
+        if abs(number) < 10:
+            check(SHIMS, "mul_Tensor", torch.mul, [torch.tensor(number), x])
+            add = [values([64], dtype), 0.7, number]
+            check(SHIMS, "add_Scalar", torch.ops.aten.add.Scalar, add, 0)
+
+
+def test_fill_refuses_elements_that_stand_at_several_places():
+    with pytest.raises(ShimError, match="written more than once"):
+        SHIMS.call("aoti_torch_cpu_fill__Scalar", torch.zeros(1).expand(3), 1.0)

@@ -83,8 +83,8 @@ void attend(const Head<T>& head, int64_t query0, int64_t queries, Sum<T> scale, 
   using A = Sum<T>;
   constexpr A kLowest = -std::numeric_limits<A>::infinity();
   const int64_t width = head.value.columns;
-  A* const scores = workspace<Scores, A>(kQueries * kKeys);
-  A* const sums = workspace<Weighted, A>(kQueries * width);
+  A* const scores = workspace<Scores, A>(kQueries, kKeys);
+  A* const sums = workspace<Weighted, A>(kQueries, width);
   A highest[kQueries], total[kQueries];
   std::fill(highest, highest + queries, kLowest);
   std::fill(total, total + queries, A{0});

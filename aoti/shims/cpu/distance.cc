@@ -4,14 +4,15 @@
 
 #include "executorch_backends/aoti/shims/common/iterate.h"
 #include "executorch_backends/aoti/shims/common/tensor.h"
+#include "executorch_backends/common/checked/checked.h"
 
 namespace executorch_backends::aoti {
 namespace {
 
 /// Calls `f(distance)`, where distance(a, b, width) is the p-norm of the difference of two dense
-/// rows.
+/// rows. A NaN makes it NaN, except for p = infinity unless `nan_is_largest`.
 template <class T, class F>
-void with_distance(double p, F&& f) {
+void with_distance(double p, bool nan_is_largest, F&& f) {
   const auto sum = [](const T* a, const T* b, int64_t width, auto&& term) {
     T total = 0;
     for (int64_t d = 0; d < width; ++d) total += term(std::abs(a[d] - b[d]));
@@ -19,7 +20,7 @@ void with_distance(double p, F&& f) {
   };
   if (p == 0) {
     return f([&](const T* a, const T* b, int64_t n) {
-      return sum(a, b, n, [](T x) { return static_cast<T>(x != 0); });
+      return sum(a, b, n, [](T x) { return x != x ? x : static_cast<T>(x != 0); });
     });
   }
   if (p == 1) {
@@ -32,11 +33,11 @@ void with_distance(double p, F&& f) {
     });
   }
   if (std::isinf(p)) {
-    return f([](const T* a, const T* b, int64_t n) {
+    return f([nan_is_largest](const T* a, const T* b, int64_t n) {
       T most = 0;
       for (int64_t d = 0; d < n; ++d) {
         const T x = std::abs(a[d] - b[d]);
-        most = x > most || x != x ? x : most;
+        most = x > most || (nan_is_largest && x != x) ? x : most;
       }
       return most;
     });
@@ -68,9 +69,10 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p) {
   sizes.push_back(rows);
   sizes.push_back(columns);
   Tensor out = empty(sizes, x1.dtype());
+  if (out.numel() == 0) return out;
   dispatch(Types<float, double>{}, x1.dtype(), [&](auto type) {
     using T = typename decltype(type)::type;
-    with_distance<T>(p, [&](auto distance) {
+    with_distance<T>(p, false, [&](auto distance) {
       const int64_t lines = numel_of(batch) * rows;
       const int64_t work = columns * std::max<int64_t>(width, 1);
       parallel_for(lines, kGrain / std::max<int64_t>(work, 1), [&](int64_t begin, int64_t end) {
@@ -93,11 +95,14 @@ Tensor pdist(const Tensor& self, double p) {
   require(p >= 0, "p is ", p);
   const Tensor x = contiguous(self);
   const int64_t rows = x.size(0), width = x.size(1);
-  Tensor out = empty({rows * std::max<int64_t>(rows - 1, 0) / 2}, x.dtype());
+  int64_t twice = 0;
+  require(!checked::mul(rows, std::max<int64_t>(rows - 1, 0), &twice), "all pairs of ", rows,
+          " rows");
+  Tensor out = empty({twice / 2}, x.dtype());
   dispatch(Types<float, double>{}, x.dtype(), [&](auto type) {
     using T = typename decltype(type)::type;
     T* to = out.data<T>();
-    with_distance<T>(p, [&](auto distance) {
+    with_distance<T>(p, true, [&](auto distance) {
       for (int64_t i = 0; i < rows; ++i) {
         for (int64_t j = i + 1; j < rows; ++j) {
           *to++ = distance(x.data<T>() + i * width, x.data<T>() + j * width, width);

@@ -1,5 +1,7 @@
 #include <torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.h>
 
+#include <limits>
+
 #include "executorch_backends/aoti/shims/common/iterate.h"
 #include "executorch_backends/aoti/shims/common/tensor.h"
 #include "executorch_backends/aoti/shims/cpu/workspace.h"
@@ -11,25 +13,37 @@ enum Mode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
 
 struct BagSums;
 
-/// What training would need beside the output: in the offsets' dtype.
+/// What training would need beside the output, in the offsets' dtype: the sizes are counted for the
+/// mean and the largest, and stand in place of the indices for the mean.
 struct Bags {
   Tensor output, offset2bag, bag_size, max_indices;
 };
 
+/// Before they are converted to the offsets' dtype: an index may be too large for it.
+void require_rows(const Tensor& indices, int64_t rows, DType dtype) {
+  const int64_t most = dtype == DType::Int ? std::numeric_limits<int32_t>::max()
+                                           : std::numeric_limits<int64_t>::max();
+  dispatch(Indices{}, indices.dtype(), [&](auto type) {
+    using I = typename decltype(type)::type;
+    for (int64_t i = 0; i < indices.numel(); ++i) {
+      const int64_t index = indices.data<I>()[i * indices.stride(0)];
+      require(index >= 0 && index < rows, "index ", index, " is outside of ", rows, " rows");
+      require(index <= most, "index ", index, " does not fit ", name_of(dtype));
+    }
+  });
+}
+
 template <class T, class Index>
 void reduce_bags(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode,
-                 const Tensor* weights, int64_t padding, const Bags& bags) {
+                 const Tensor* weights, int64_t padding, bool by_offsets, const Bags& bags) {
   using A = std::conditional_t<is_reduced_float<T>, float, T>;
-  const int64_t rows = weight.size(0), width = weight.size(1), count = indices.numel();
+  const int64_t width = weight.size(1), count = indices.numel();
   const auto index = [&](int64_t i) {
     return static_cast<int64_t>(indices.data<Index>()[i * indices.stride(0)]);
   };
   const auto offset = [&](int64_t b) {
     return static_cast<int64_t>(offsets.data<Index>()[b * offsets.stride(0)]);
   };
-  for (int64_t i = 0; i < count; ++i) {
-    require(index(i) >= 0 && index(i) < rows, "index ", index(i), " is outside of ", rows, " rows");
-  }
   const int64_t bag_count = bags.output.size(0);
   for (int64_t b = 0; b < offsets.size(0); ++b) {
     require(offset(b) >= (b == 0 ? 0 : offset(b - 1)) && offset(b) <= count &&
@@ -40,7 +54,10 @@ void reduce_bags(const Tensor& weight, const Tensor& indices, const Tensor& offs
     A* const sums = workspace<BagSums, A>(width);
     for (int64_t bag = bag0; bag < bag1; ++bag) {
       const int64_t begin = offset(bag);
-      const int64_t end = bag + 1 < offsets.size(0) ? offset(bag + 1) : count;
+      // The last bag has all that remains, though ATen's fast way sums up what lies before the last
+      // offset only.
+      const int64_t end = bag + 1 < bag_count ? offset(bag + 1) : count;
+      const int64_t summed = by_offsets && bag + 1 < offsets.size(0) ? offset(bag + 1) : end;
       Index* const winners = mode == kMax ? bags.max_indices.data<Index>() + bag * width : nullptr;
       std::fill(sums, sums + width, A(0));
       if (winners) std::fill(winners, winners + width, Index(0));
@@ -58,7 +75,7 @@ void reduce_bags(const Tensor& weight, const Tensor& indices, const Tensor& offs
               winners[d] = static_cast<Index>(index(i));
             }
           }
-        } else {
+        } else if (i < summed) {
           const A scale =
               weights ? static_cast<A>(weights->data<T>()[i * weights->stride(0)]) : A(1);
           for (int64_t d = 0; d < width; ++d) sums[d] += scale * static_cast<A>(row[d * step]);
@@ -68,7 +85,7 @@ void reduce_bags(const Tensor& weight, const Tensor& indices, const Tensor& offs
       const A divisor = mode == kMean && size > 0 ? static_cast<A>(size) : A(1);
       T* const to = bags.output.data<T>() + bag * width;
       for (int64_t d = 0; d < width; ++d) to[d] = static_cast<T>(sums[d] / divisor);
-      if (bag < bags.bag_size.numel()) bags.bag_size.data<Index>()[bag] = static_cast<Index>(size);
+      if (mode != kSum) bags.bag_size.data<Index>()[bag] = static_cast<Index>(size);
     }
   });
 }
@@ -83,12 +100,13 @@ Bags embedding_bag(const Tensor& weight, const Tensor& given_indices, const Tens
                        weights->numel() == given_indices.numel()),
           "weights of the samples do not fit");
   const DType dtype = given_offsets.dtype();
+  require_rows(given_indices, weight.size(0), dtype);
   const Tensor indices = to(given_indices, dtype), &offsets = given_offsets;
   const int64_t bags = offsets.size(0) - (include_last ? 1 : 0);
   require(bags >= 0, "no offsets, but the last one should be among them");
-  const bool fast = mode == kSum && padding < 0 && weight.stride(1) == 1 &&
-                    (weight.dtype() == DType::Float || weight.dtype() == DType::Half) &&
-                    (!weights || weights->stride(0) == 1);
+  const bool by_offsets = mode != kMax && padding < 0 && weight.stride(1) == 1 &&
+                          weight.dtype() != DType::Double && (!weights || weights->stride(0) == 1);
+  const bool fast = by_offsets && mode == kSum && weight.dtype() != DType::BFloat16;
   Bags result{empty({bags, weight.size(1)}, weight.dtype()),
               empty({fast ? 0 : indices.numel()}, dtype),
               empty({forward_only ? offsets.size(0) : bags}, dtype),
@@ -97,9 +115,10 @@ Bags embedding_bag(const Tensor& weight, const Tensor& given_indices, const Tens
   dispatch(Floats{}, weight.dtype(), [&](auto type) {
     dispatch(Indices{}, dtype, [&](auto index_type) {
       reduce_bags<typename decltype(type)::type, typename decltype(index_type)::type>(
-          weight, indices, offsets, mode, weights, padding, result);
+          weight, indices, offsets, mode, weights, padding, by_offsets, result);
     });
   });
+  if (mode == kMean) copy(result.max_indices, narrow(result.bag_size, 0, 0, bags));
   return result;
 }
 

@@ -13,9 +13,12 @@ def run(weight, indices, offsets, mode, weights=None, last=False, padding=-1):
         operator = getattr(torch.ops.aten, name)
         actual = SHIMS.call(f"aoti_torch_cpu_{name}", *arguments)
         tolerance = {torch.float16: 5e-3, torch.bfloat16: 3e-2}.get(weight.dtype)
-        compare(actual[0], operator(*arguments)[0], tolerance)
-        for ours, promise in zip(actual, promised(operator, *arguments), strict=True):
+        expected, promises = operator(*arguments), promised(operator, *arguments)
+        for ours, theirs, promise in zip(actual, expected, promises, strict=True):
             assert ours.shape == promise.shape and ours.dtype == promise.dtype
+            # ATen's own results are at times a row shorter or longer than it promises.
+            rows = min(len(ours), len(theirs))
+            compare(ours[:rows], theirs[:rows], tolerance)
     return actual
 
 
@@ -28,7 +31,10 @@ def test_modes_offsets_and_padding(dtype, mode):
         for offsets in ([0, 2, 2, 5], [0], [0, 7]):
             for padding in (-1, 3):
                 run(weight, indices, torch.tensor(offsets, dtype=index), mode, padding=padding)
-        run(weight, indices, torch.tensor([0, 4, 7], dtype=index), mode, last=True)
+        for offsets in ([0, 4, 7], [0, 4, 5]):
+            for padding in (-1, 3):
+                ends = torch.tensor(offsets, dtype=index)
+                run(weight, indices, ends, mode, last=True, padding=padding)
     run(weight.t().contiguous().t(), indices, torch.tensor([0, 4], dtype=index), mode)
 
 
@@ -59,3 +65,9 @@ def test_what_is_outside_is_refused():
             SHIMS.call(
                 "aoti_torch_cpu__embedding_bag", *arguments, False, 0, False, None, False, -1
             )
+
+
+def test_an_index_that_the_offsets_dtype_does_not_hold():
+    arguments = [torch.ones(3, 2), torch.tensor([2**32]), torch.tensor([0], dtype=torch.int32)]
+    with pytest.raises(ShimError, match="index 4294967296 is outside of 3 rows"):
+        SHIMS.call("aoti_torch_cpu__embedding_bag", *arguments, False, 0, False, None, False, -1)

@@ -110,7 +110,11 @@ void transform(const Tensor& t, int64_t dim, bool forward, double scale) {
 
 Ints wrapped(const int64_t* dims, int64_t count, int64_t rank) {
   Ints result(dims, count);
-  for (int64_t& dim : result) dim = wrap_dim(dim, rank);
+  Ints seen = Ints::filled(std::max<int64_t>(rank, 1), 0);
+  for (int64_t& dim : result) {
+    dim = wrap_dim(dim, rank);
+    require(seen[dim]++ == 0, "dimension ", dim, " occurs twice in ", Ints(dims, count));
+  }
   return result;
 }
 
@@ -134,13 +138,8 @@ Tensor empty_result(const Tensor& input, const Ints& sizes, const Ints& dims, in
   std::stable_sort(order.begin(), order.end(), by_stride);
   std::stable_sort(transformed.begin(), transformed.begin() + ordered, by_stride);
   for (const int64_t d : transformed) order.push_back(d);
-  Ints strides = sizes;
-  int64_t step = 1;
-  for (int64_t i = order.size(); i-- > 0;) {
-    strides[order[i]] = step;
-    step *= std::max<int64_t>(sizes[order[i]], 1);
-  }
-  return empty_strided(sizes, strides, dtype);
+  std::reverse(order.begin(), order.end());
+  return empty_strided(sizes, strides_in_order(sizes, order), dtype);
 }
 
 void transform_all(const Tensor& t, const Ints& dims, bool forward, double scale) {

@@ -35,3 +35,9 @@ def test_a_long_prime_is_as_precise():
 def test_integers_are_refused():
     with pytest.raises(ShimError, match="no kernel for int64"):
         SHIMS.call("aoti_torch_cpu__fft_r2c", torch.arange(4), [0], 0, True)
+
+
+def test_a_dimension_that_is_named_twice():
+    x = torch.ones(3, 4, dtype=torch.complex64)
+    with pytest.raises(ShimError, match=r"dimension 1 occurs twice in \[1, -1\]"):
+        SHIMS.call("aoti_torch_cpu__fft_c2c", x, [1, -1], 0, True)

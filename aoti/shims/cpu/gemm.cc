@@ -68,7 +68,7 @@ void multiply_packed(const Panels<A>& a, const A* right, int64_t depth0, int64_t
       const int64_t panel0 = task % parts * panels / parts;
       const int64_t panel1 = (task % parts + 1) * panels / parts;
       const int64_t tiles = (rows + height - 1) / height;
-      A* const left = workspace<LeftPanels, A>(tiles * height * depth);
+      A* const left = workspace<LeftPanels, A>(tiles, height, depth);
       for (int64_t t = 0; t < tiles; ++t) {
         a.pack(left + t * height * depth, height, row0 + t * height,
                std::min(height, rows - t * height), depth0, depth);
@@ -105,7 +105,7 @@ constexpr int64_t kDotRows = 4;
 template <class A>
 const A* dense_rows(Matrix<const A> a) {
   if (a.column_step == 1 && a.row_step == a.columns) return a.data;
-  A* const dense = workspace<LeftRows, A>(a.rows * a.columns);
+  A* const dense = workspace<LeftRows, A>(a.rows, a.columns);
   for (int64_t i = 0; i < a.rows; ++i) {
     for (int64_t k = 0; k < a.columns; ++k) dense[i * a.columns + k] = a(i, k);
   }
@@ -144,7 +144,7 @@ void row_products(Matrix<const A> a, Matrix<const A> b, Matrix<A> c, A alpha, A 
   const Tiles<A>& kernel = tiles<A>();
   const int64_t depth = b.rows, height = kernel.rows, width = kernel.columns;
   const int64_t bands = (c.rows + height - 1) / height;
-  A* const left = workspace<LeftRows, A>(bands * height * depth);
+  A* const left = workspace<LeftRows, A>(bands, height, depth);
   for (int64_t t = 0; t < bands; ++t) {
     Rows<A>(a).pack(left + t * height * depth, height, t * height,
                     std::min(height, c.rows - t * height), 0, depth);
@@ -153,7 +153,7 @@ void row_products(Matrix<const A> a, Matrix<const A> b, Matrix<A> c, A alpha, A 
     const A* right = &b(0, column);
     int64_t step = b.row_step;
     if (count < width) {
-      A* const packed = workspace<RightPanels, A>(width * depth);
+      A* const packed = workspace<RightPanels, A>(width, depth);
       Rows<A>(b.transposed()).pack(packed, width, column, count, 0, depth);
       right = packed;
       step = width;
@@ -189,7 +189,7 @@ void real_gemm(Matrix<const T> a, Matrix<const T> b, Matrix<T> c, Sum<T> alpha, 
     }
     multiply<A>(Rows<T>(a), Rows<T>(b.transposed()), b.rows, c, alpha, beta);
   } else {
-    const Matrix<A> wide{workspace<WideResult, A>(c.rows * c.columns), c.rows, c.columns, c.columns,
+    const Matrix<A> wide{workspace<WideResult, A>(c.rows, c.columns), c.rows, c.columns, c.columns,
                          1};
     multiply<A>(Rows<T>(a), Rows<T>(b.transposed()), b.rows, wide, alpha, A{0});
     parallel_for(c.rows, kGrain / std::max<int64_t>(c.columns, 1), [&](int64_t i0, int64_t i1) {
@@ -250,7 +250,7 @@ void multiply(const Panels<A>& a, const Panels<A>& b, int64_t depth, Matrix<A> c
     const int64_t panels = (columns + width - 1) / width;
     for (int64_t depth0 = 0; depth0 < depth; depth0 += kDepth) {
       const int64_t deep = std::min(kDepth, depth - depth0);
-      A* const right = workspace<RightPanels, A>(panels * width * deep);
+      A* const right = workspace<RightPanels, A>(panels, width, deep);
       parallel_for(panels, kGrain / (width * deep), [&](int64_t begin, int64_t end) {
         for (int64_t p = begin; p < end; ++p) {
           b.pack(right + p * width * deep, width, column0 + p * width,

@@ -50,6 +50,7 @@ Tensor column_major(const Tensor& t, const Ints& batch) {
 /// Calls `f(matrix of a, matrix of b)` for every pair of two batches of the same sizes.
 template <class T, class F>
 void for_each_matrix(const Tensor& a, const Tensor& b, F&& f) {
+  if (a.numel() == 0 && b.numel() == 0) return;  // there may be many without an element
   const int64_t rank = a.dim();
   const Ints batch = batch_of(a);
   const auto leading = [&](const Tensor& t) { return Ints(t.strides().data(), rank - 2); };
@@ -191,10 +192,13 @@ AOTITorchError aoti_torch_cpu_lu_unpack(AtenTensorHandle LU_data, AtenTensorHand
         });
       }
       if (unpack_pivots) {
-        const Tensor pivots = contiguous(tensor_of(LU_pivots));
-        require(pivots.dtype() == DType::Int && pivots.dim() == lu.dim() - 1 &&
-                    pivots.sizes().back() == k,
-                "pivots of sizes ", pivots.sizes(), " for ", lu.sizes());
+        const Tensor& given = tensor_of(LU_pivots);
+        require(
+            given.dtype() == DType::Int && given.dim() == lu.dim() - 1 && given.sizes().back() == k,
+            "pivots of sizes ", given.sizes(), " for ", lu.sizes());
+        Ints sizes = batch_of(lu);
+        sizes.push_back(k);
+        const Tensor pivots = contiguous(expand(given, sizes));
         p = batch_with(m, m);
         const int32_t* pivot = pivots.data<int32_t>();
         for_each_matrix<T>(p, p, [&](Matrix<T> to, Matrix<T>) {

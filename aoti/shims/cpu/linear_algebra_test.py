@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from shim_calls import ShimError, Shims, check, values
+from shim_calls import ShimError, Shims, check, compare, values
 
 SHIMS = Shims()
 FIELDS = [torch.float32, torch.float64, torch.complex64, torch.complex128]
@@ -51,3 +51,15 @@ def test_lu_unpack(dtype):
 def test_what_is_no_system_is_refused():
     with pytest.raises(ShimError, match="are no system"):
         SHIMS.call("aoti_torch_cpu_cholesky_solve", torch.ones(4, 2), torch.eye(3), False)
+
+
+def test_pivots_of_a_smaller_batch():
+    lu = values([4, 3, 3], torch.float32)
+    pivots = torch.tensor([[2, 3, 3]], dtype=torch.int32)
+    # Of ATen's, only the first matrix would be permuted.
+    expected = torch.lu_unpack(lu, pivots.expand(4, 3), True, True)
+    actual = SHIMS.call("aoti_torch_cpu_lu_unpack", lu, pivots, True, True)
+    for ours, theirs in zip(actual, expected, strict=True):
+        compare(ours, theirs)
+    with pytest.raises(ShimError, match="pivot 4 of 3 rows"):
+        SHIMS.call("aoti_torch_cpu_lu_unpack", lu, pivots + 1, True, True)

@@ -8,7 +8,10 @@
 
 namespace executorch_backends::aoti {
 
-void matmul(const Tensor& out, const Tensor& a, const Tensor& b, double alpha, double beta) {
+void matmul(const Tensor& out, const Tensor& given_a, const Tensor& given_b, double alpha,
+            double beta) {
+  require_single_elements(out);
+  const Tensor a = apart(given_a, out), b = apart(given_b, out);
   const int64_t rank = out.dim();
   require((rank == 2 || rank == 3) && a.dim() == rank && b.dim() == rank, "ranks are ", rank, ", ",
           a.dim(), " and ", b.dim());
@@ -44,8 +47,9 @@ void matmul(const Tensor& out, const Tensor& a, const Tensor& b, double alpha, d
 namespace {
 
 /// out = beta self + alpha a b.
-void add_matmul(const Tensor& out, const Tensor& self, const Tensor& a, const Tensor& b,
+void add_matmul(const Tensor& out, const Tensor& self, const Tensor& given_a, const Tensor& given_b,
                 double beta, double alpha) {
+  const Tensor a = apart(given_a, out), b = apart(given_b, out);
   if (beta != 0) {
     require(self.dtype() == out.dtype(), "dtypes ", name_of(self.dtype()), " and ",
             name_of(out.dtype()));
@@ -132,8 +136,10 @@ AOTITorchError aoti_torch__mm_plus_mm_out(AtenTensorHandle out, AtenTensorHandle
                                           AtenTensorHandle b, AtenTensorHandle c,
                                           AtenTensorHandle d) {
   return shim(__func__, [&] {
-    matmul(tensor_of(out), tensor_of(a), tensor_of(b));
-    matmul(tensor_of(out), tensor_of(c), tensor_of(d), 1, 1);
+    const Tensor& sum = tensor_of(out);
+    const Tensor left = apart(tensor_of(c), sum), right = apart(tensor_of(d), sum);
+    matmul(sum, tensor_of(a), tensor_of(b));
+    matmul(sum, left, right, 1, 1);
   });
 }
 

@@ -156,3 +156,23 @@ def test_what_does_not_fit_is_refused_with_both_sizes():
     bools = torch.ones(2, 2).bool()
     with pytest.raises(ShimError, match="no kernel for bool"):
         SHIMS.call("aoti_torch_cpu_mm_out", bools, bools, bools)
+
+
+def test_results_over_their_operands():
+    """Eager reads what it has written already; a compiled program must not."""
+    a, b = values([50, 50], torch.float32), values([50, 50], torch.float32, 1)
+    for name, arguments, expected in [
+        ("cpu_mm_out", lambda x: [x, x, x], a @ a),
+        ("cpu_mm_out", lambda x: [x, b, x], b @ a),
+        ("cpu_addmm_out", lambda x: [x, b, x, b, 1.0, 1.0], b + a @ b),
+        ("cpu_addmm_out", lambda x: [x, x, b, b, 1.0, 1.0], a + b @ b),
+        ("_mm_plus_mm_out", lambda x: [x, b, b, x, b], b @ b + a @ b),
+    ]:
+        out = a.clone()
+        SHIMS.call(f"aoti_torch_{name}", *arguments(out))
+        compare(out, expected, 1e-4)
+    memory = values([100], torch.float32)
+    left, right, out = (memory[i : i + 16].view(4, 4) for i in (0, 30, 8))
+    expected = left @ right
+    SHIMS.call("aoti_torch_cpu_mm_out", out, left, right)
+    compare(out, expected)

@@ -1,10 +1,10 @@
 #include <torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.h>
 
 #include <limits>
-#include <vector>
 
 #include "executorch_backends/aoti/shims/common/iterate.h"
 #include "executorch_backends/aoti/shims/common/tensor.h"
+#include "executorch_backends/common/checked/checked.h"
 
 // Pooling over two and three dimensions: two are three with a first one of size 1.
 
@@ -17,7 +17,26 @@ struct Window {
   int64_t padded;  // how many it has with those of the padding
 };
 
-using Windows = std::vector<Window>;  // of each output along one dimension
+/// The windows of the outputs along one dimension.
+struct Windows {
+  int64_t count = 1, size = 1;  // of outputs, of inputs
+  int64_t kernel = 1, stride = 1, padding = 0, dilation = 1;
+  bool adaptive = false;  // equal parts of the input, or as equal as they can be
+
+  Window operator[](int64_t o) const {
+    if (adaptive) {
+      const auto place = [&](int64_t i) { return static_cast<__int128>(i) * size; };
+      const auto begin = static_cast<int64_t>(place(o) / count);
+      const auto end = static_cast<int64_t>((place(o + 1) + count - 1) / count);
+      return {begin, end, 1, end - begin};
+    }
+    const int64_t start = o * stride - padding;
+    const int64_t skipped = start < 0 ? ceil_div(-start, dilation) * dilation : 0;
+    // Of what begins inside of the padding after the input, only that counts.
+    const int64_t reach = std::min(dilation * (kernel - 1) + 1, size - start);
+    return {start + skipped, start + reach, dilation, std::min(kernel, size + padding - start)};
+  }
+};
 
 struct Pooling {
   int64_t rank;        // 2 or 3
@@ -31,59 +50,64 @@ int64_t spatial(const Tensor& t, int64_t rank, int64_t d) { return t.size(t.dim(
 void require_image(const Tensor& t, int64_t rank) {
   require(t.dim() == rank + 1 || t.dim() == rank + 2, "an input of sizes ", t.sizes(), " for ",
           rank, " dimensions");
+  for (int64_t d = 0; d < rank; ++d) {
+    require(spatial(t, rank, d) > 0, "an input of sizes ", t.sizes(), " has no elements to pool");
+  }
 }
 
 Ints numbers(const int64_t* values, int64_t count, int64_t rank, const char* name) {
   require(count == 1 || count == rank, name, " has ", count, " numbers for ", rank, " dimensions");
-  Ints result;
-  for (int64_t d = 0; d < rank; ++d) result.push_back(values[count == 1 ? 0 : d]);
-  return result;
+  const Ints given(values, count);
+  return count == rank ? given : Ints::filled(rank, given[0]);
+}
+
+/// The windows along one dimension, with every number they are computed from inside of int64.
+Windows windows_of(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
+                   bool ceil_mode) {
+  require(kernel > 0 && stride > 0 && dilation > 0, "kernel ", kernel, ", stride ", stride,
+          " or dilation ", dilation, " is not positive");
+  int64_t reach = 0, span = 0;
+  require(!checked::mul(dilation, kernel - 1, &reach) && !checked::add(reach, int64_t{1}, &reach),
+          "a kernel of ", kernel, " with a dilation of ", dilation);
+  require(padding >= 0 && padding <= reach / 2, "padding is ", padding,
+          ", at most half of the kernel's reach of ", reach, " is possible");
+  require(!checked::add(size, 2 * padding, &span), "padding is ", padding, " of ", size);
+  span -= reach;
+  int64_t count = span < 0 ? 0 : span / stride + 1;
+  if (ceil_mode) {
+    count = span <= -stride ? 0 : span <= 0 ? 1 : ceil_div(span, stride) + 1;
+    // The last window must begin inside of the input or of the padding before it.
+    if (count > 0 && (count - 1) * static_cast<__int128>(stride) >= size + padding) --count;
+  }
+  require(count > 0, "an input of ", size, " is too small for a reach of ", reach);
+  return {count, size, kernel, stride, padding, dilation, false};
 }
 
 Pooling pooling(const Tensor& input, const Ints& kernel, const Ints& stride, const Ints& padding,
                 const Ints& dilation, bool ceil_mode) {
   Pooling result{kernel.size(), {}, {}};
   require_image(input, result.rank);
+  int64_t volume = 1;
   for (int64_t d = 0; d < result.rank; ++d) {
-    const int64_t size = spatial(input, result.rank, d), reach = dilation[d] * (kernel[d] - 1) + 1;
-    require(kernel[d] > 0 && stride[d] > 0 && dilation[d] > 0, "kernel, stride or dilation is 0");
-    require(padding[d] >= 0 && padding[d] * 2 <= reach, "padding is ", padding[d],
-            ", at most half of the kernel's reach of ", reach, " is possible");
-    const int64_t span = size + 2 * padding[d] - reach;
-    int64_t count = span < 0 ? (span - stride[d] + 1) / stride[d] + 1 : span / stride[d] + 1;
-    if (ceil_mode) {
-      count = (span + stride[d] - 1) / stride[d] + 1;
-      // The last window must begin inside of the input or of the padding before it.
-      if ((count - 1) * stride[d] >= size + padding[d]) --count;
-    }
-    require(count > 0, "an input of sizes ", input.sizes(), " is too small for a reach of ", reach);
-    for (int64_t o = 0; o < count; ++o) {
-      const int64_t start = o * stride[d] - padding[d];
-      const int64_t skipped =
-          start < 0 ? (-start + dilation[d] - 1) / dilation[d] * dilation[d] : 0;
-      result.windows[3 - result.rank + d].push_back(
-          {start + skipped, std::min(start + reach, size), dilation[d],
-           std::min(start + kernel[d], size + padding[d]) - start});
-    }
-    result.output.push_back(count);
+    require(!checked::mul(volume, kernel[d], &volume), "a kernel of sizes ", kernel);
+    Windows& windows = result.windows[3 - result.rank + d];
+    windows = windows_of(spatial(input, result.rank, d), kernel[d], stride[d], padding[d],
+                         dilation[d], ceil_mode);
+    result.output.push_back(windows.count);
   }
-  if (result.rank == 2) result.windows[0].push_back({0, 1, 1, 1});
   return result;
 }
 
-Pooling adaptive(const Tensor& input, const Ints& output) {
-  Pooling result{output.size(), {}, output};
-  require_image(input, result.rank);
-  for (int64_t d = 0; d < result.rank; ++d) {
-    const int64_t size = spatial(input, result.rank, d);
-    require(output[d] >= 0, "an output of sizes ", output);
-    for (int64_t o = 0; o < output[d]; ++o) {
-      const int64_t begin = o * size / output[d],
-                    end = ((o + 1) * size + output[d] - 1) / output[d];
-      result.windows[3 - result.rank + d].push_back({begin, end, 1, end - begin});
-    }
+Pooling adaptive(const Tensor& input, const int64_t* output, int64_t count, int64_t rank) {
+  Pooling result{rank, {}, numbers(output, count, rank, "output")};
+  require_image(input, rank);
+  for (int64_t d = 0; d < rank; ++d) {
+    require(result.output[d] >= 0, "an output of sizes ", result.output);
+    Windows& windows = result.windows[3 - rank + d];
+    windows.count = result.output[d];
+    windows.size = spatial(input, rank, d);
+    windows.adaptive = true;
   }
-  if (result.rank == 2) result.windows[0].push_back({0, 1, 1, 1});
   return result;
 }
 
@@ -122,19 +146,20 @@ void for_each_window(const Tensor& input, const Tensor& out, const Pooling& p, F
     out_strides.push_back(out.stride(d));
   }
   const auto steps = steps_of(out, p.rank);
-  const auto count = [&](int d) { return static_cast<int64_t>(p.windows[d].size()); };
+  const auto& windows = p.windows;
   const auto planes = [&](const Offsets<2>& at) {
-    for (int64_t z = 0; z < count(0); ++z) {
-      for (int64_t y = 0; y < count(1); ++y) {
-        for (int64_t x = 0; x < count(2); ++x) {
-          f(at[0], at[1] + z * steps[0] + y * steps[1] + x * steps[2],
-            p.windows[0][static_cast<size_t>(z)], p.windows[1][static_cast<size_t>(y)],
-            p.windows[2][static_cast<size_t>(x)]);
+    for (int64_t z = 0; z < windows[0].count; ++z) {
+      const Window depth = windows[0][z];
+      for (int64_t y = 0; y < windows[1].count; ++y) {
+        const Window height = windows[1][y];
+        for (int64_t x = 0; x < windows[2].count; ++x) {
+          f(at[0], at[1] + z * steps[0] + y * steps[1] + x * steps[2], depth, height,
+            windows[2][x]);
         }
       }
     }
   };
-  const int64_t work = 8 * count(0) * count(1) * count(2);
+  const int64_t work = 8 * windows[0].count * windows[1].count * windows[2].count;
   for_each_run<2>(
       sizes, {in_strides, out_strides},
       [&](const Offsets<2>& offsets, const Offsets<2>& run_steps, int64_t length) {
@@ -222,32 +247,61 @@ Tensor average_pool(const Tensor& input, const Pooling& p, Divisor divisor, bool
   return out;
 }
 
-Tensor average_pool(AtenTensorHandle self, int64_t rank, const int64_t* kernel, int64_t kernel_len,
-                    const int64_t* stride, int64_t stride_len, const int64_t* padding,
-                    int64_t padding_len, bool ceil_mode, bool count_include_pad,
-                    const int64_t* divisor_override, bool keeps_format) {
-  const Tensor& input = tensor_of(self);
-  const Ints size = numbers(kernel, kernel_len, rank, "kernel");
-  require(!divisor_override || *divisor_override != 0, "a divisor of 0");
-  return average_pool(
-      input,
-      pooling(input, size, stride_len == 0 ? size : numbers(stride, stride_len, rank, "stride"),
-              numbers(padding, padding_len, rank, "padding"), Ints::filled(rank, 1), ceil_mode),
-      {count_include_pad, divisor_override ? *divisor_override : 0}, keeps_format);
+/// A list of numbers as the C interface passes it.
+struct List {
+  const int64_t* values;
+  int64_t count;
+};
+
+/// Fixed windows: without strides, the kernel's.
+Pooling pooling(AtenTensorHandle self, int64_t rank, List kernel, List stride, List padding,
+                List dilation, bool ceil_mode) {
+  const auto listed = [&](List list, const char* name) {
+    return numbers(list.values, list.count, rank, name);
+  };
+  const Ints size = listed(kernel, "kernel");
+  return pooling(tensor_of(self), size, stride.count == 0 ? size : listed(stride, "stride"),
+                 listed(padding, "padding"), listed(dilation, "dilation"), ceil_mode);
 }
 
-void max_pool(AtenTensorHandle self, int64_t rank, const int64_t* kernel, int64_t kernel_len,
-              const int64_t* stride, int64_t stride_len, const int64_t* padding,
-              int64_t padding_len, const int64_t* dilation, int64_t dilation_len, bool ceil_mode,
-              AtenTensorHandle* ret0, AtenTensorHandle* ret1) {
-  const Tensor& input = tensor_of(self);
-  const Ints size = numbers(kernel, kernel_len, rank, "kernel");
-  max_pool(
-      input,
-      pooling(input, size, stride_len == 0 ? size : numbers(stride, stride_len, rank, "stride"),
-              numbers(padding, padding_len, rank, "padding"),
-              numbers(dilation, dilation_len, rank, "dilation"), ceil_mode),
-      true, ret0, ret1);
+constexpr int64_t kOne = 1;
+
+AOTITorchError max_pool(const char* name, AtenTensorHandle self, int64_t rank, List kernel,
+                        List stride, List padding, List dilation, int32_t ceil_mode,
+                        AtenTensorHandle* ret0, AtenTensorHandle* ret1) {
+  return shim(name, [&] {
+    const Pooling p = pooling(self, rank, kernel, stride, padding, dilation, ceil_mode != 0);
+    max_pool(tensor_of(self), p, true, ret0, ret1);
+  });
+}
+
+AOTITorchError average_pool(const char* name, AtenTensorHandle self, int64_t rank, List kernel,
+                            List stride, List padding, int32_t ceil_mode, int32_t count_include_pad,
+                            const int64_t* divisor_override, AtenTensorHandle* ret0) {
+  return shim(name, [&] {
+    require(!divisor_override || *divisor_override != 0, "a divisor of 0");
+    const Pooling p = pooling(self, rank, kernel, stride, padding, {&kOne, 1}, ceil_mode != 0);
+    const Divisor divisor{count_include_pad != 0, divisor_override ? *divisor_override : 0};
+    *ret0 = release(average_pool(tensor_of(self), p, divisor, rank == 2));
+  });
+}
+
+AOTITorchError adaptive_average_pool(const char* name, AtenTensorHandle self, int64_t rank,
+                                     List output, AtenTensorHandle* ret0) {
+  return shim(name, [&] {
+    const Tensor& input = tensor_of(self);
+    const Pooling p = adaptive(input, output.values, output.count, rank);
+    *ret0 = release(average_pool(input, p, {false, 0}, rank == 2));
+  });
+}
+
+AOTITorchError adaptive_max_pool(const char* name, AtenTensorHandle self, int64_t rank, List output,
+                                 AtenTensorHandle* ret0, AtenTensorHandle* ret1) {
+  return shim(name, [&] {
+    const Tensor& input = tensor_of(self);
+    const Pooling p = adaptive(input, output.values, output.count, rank);
+    max_pool(input, p, rank == 2, ret0, ret1);
+  });
 }
 
 /// Zeros, with each value where its index in the plane says.
@@ -285,10 +339,8 @@ AOTITorchError aoti_torch_cpu_max_pool2d_with_indices(
     const int64_t* stride, int64_t stride_len_, const int64_t* padding, int64_t padding_len_,
     const int64_t* dilation, int64_t dilation_len_, int32_t ceil_mode, AtenTensorHandle* ret0,
     AtenTensorHandle* ret1) {
-  return shim(__func__, [&] {
-    max_pool(self, 2, kernel_size, kernel_size_len_, stride, stride_len_, padding, padding_len_,
-             dilation, dilation_len_, ceil_mode != 0, ret0, ret1);
-  });
+  return max_pool(__func__, self, 2, {kernel_size, kernel_size_len_}, {stride, stride_len_},
+                  {padding, padding_len_}, {dilation, dilation_len_}, ceil_mode, ret0, ret1);
 }
 
 AOTITorchError aoti_torch_cpu_max_pool3d_with_indices(
@@ -296,10 +348,8 @@ AOTITorchError aoti_torch_cpu_max_pool3d_with_indices(
     const int64_t* stride, int64_t stride_len_, const int64_t* padding, int64_t padding_len_,
     const int64_t* dilation, int64_t dilation_len_, int32_t ceil_mode, AtenTensorHandle* ret0,
     AtenTensorHandle* ret1) {
-  return shim(__func__, [&] {
-    max_pool(self, 3, kernel_size, kernel_size_len_, stride, stride_len_, padding, padding_len_,
-             dilation, dilation_len_, ceil_mode != 0, ret0, ret1);
-  });
+  return max_pool(__func__, self, 3, {kernel_size, kernel_size_len_}, {stride, stride_len_},
+                  {padding, padding_len_}, {dilation, dilation_len_}, ceil_mode, ret0, ret1);
 }
 
 AOTITorchError aoti_torch_cpu_avg_pool2d(AtenTensorHandle self, const int64_t* kernel_size,
@@ -308,11 +358,9 @@ AOTITorchError aoti_torch_cpu_avg_pool2d(AtenTensorHandle self, const int64_t* k
                                          int64_t padding_len_, int32_t ceil_mode,
                                          int32_t count_include_pad, int64_t* divisor_override,
                                          AtenTensorHandle* ret0) {
-  return shim(__func__, [&] {
-    *ret0 = release(average_pool(self, 2, kernel_size, kernel_size_len_, stride, stride_len_,
-                                 padding, padding_len_, ceil_mode != 0, count_include_pad != 0,
-                                 divisor_override, true));
-  });
+  return average_pool(__func__, self, 2, {kernel_size, kernel_size_len_}, {stride, stride_len_},
+                      {padding, padding_len_}, ceil_mode, count_include_pad, divisor_override,
+                      ret0);
 }
 
 AOTITorchError aoti_torch_cpu_avg_pool3d(AtenTensorHandle self, const int64_t* kernel_size,
@@ -321,53 +369,35 @@ AOTITorchError aoti_torch_cpu_avg_pool3d(AtenTensorHandle self, const int64_t* k
                                          int64_t padding_len_, int32_t ceil_mode,
                                          int32_t count_include_pad, int64_t* divisor_override,
                                          AtenTensorHandle* ret0) {
-  return shim(__func__, [&] {
-    *ret0 = release(average_pool(self, 3, kernel_size, kernel_size_len_, stride, stride_len_,
-                                 padding, padding_len_, ceil_mode != 0, count_include_pad != 0,
-                                 divisor_override, false));
-  });
+  return average_pool(__func__, self, 3, {kernel_size, kernel_size_len_}, {stride, stride_len_},
+                      {padding, padding_len_}, ceil_mode, count_include_pad, divisor_override,
+                      ret0);
 }
 
 AOTITorchError aoti_torch_cpu__adaptive_avg_pool2d(AtenTensorHandle self,
                                                    const int64_t* output_size,
                                                    int64_t output_size_len_,
                                                    AtenTensorHandle* ret0) {
-  return shim(__func__, [&] {
-    const Tensor& input = tensor_of(self);
-    const Pooling p = adaptive(input, numbers(output_size, output_size_len_, 2, "output"));
-    *ret0 = release(average_pool(input, p, {false, 0}, true));
-  });
+  return adaptive_average_pool(__func__, self, 2, {output_size, output_size_len_}, ret0);
 }
 
 AOTITorchError aoti_torch_cpu__adaptive_avg_pool3d(AtenTensorHandle self,
                                                    const int64_t* output_size,
                                                    int64_t output_size_len_,
                                                    AtenTensorHandle* ret0) {
-  return shim(__func__, [&] {
-    const Tensor& input = tensor_of(self);
-    const Pooling p = adaptive(input, numbers(output_size, output_size_len_, 3, "output"));
-    *ret0 = release(average_pool(input, p, {false, 0}, false));
-  });
+  return adaptive_average_pool(__func__, self, 3, {output_size, output_size_len_}, ret0);
 }
 
 AOTITorchError aoti_torch_cpu_adaptive_max_pool2d(AtenTensorHandle self, const int64_t* output_size,
                                                   int64_t output_size_len_, AtenTensorHandle* ret0,
                                                   AtenTensorHandle* ret1) {
-  return shim(__func__, [&] {
-    const Tensor& input = tensor_of(self);
-    const Pooling p = adaptive(input, numbers(output_size, output_size_len_, 2, "output"));
-    max_pool(input, p, true, ret0, ret1);
-  });
+  return adaptive_max_pool(__func__, self, 2, {output_size, output_size_len_}, ret0, ret1);
 }
 
 AOTITorchError aoti_torch_cpu_adaptive_max_pool3d(AtenTensorHandle self, const int64_t* output_size,
                                                   int64_t output_size_len_, AtenTensorHandle* ret0,
                                                   AtenTensorHandle* ret1) {
-  return shim(__func__, [&] {
-    const Tensor& input = tensor_of(self);
-    const Pooling p = adaptive(input, numbers(output_size, output_size_len_, 3, "output"));
-    max_pool(input, p, false, ret0, ret1);
-  });
+  return adaptive_max_pool(__func__, self, 3, {output_size, output_size_len_}, ret0, ret1);
 }
 
 AOTITorchError aoti_torch_cpu_max_unpool2d(AtenTensorHandle self, AtenTensorHandle indices,

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from shim_calls import FLOATS, ShimError, Shims, check, values
+from shim_calls import FLOATS, ShimError, Shims, check, compare, values
 
 SHIMS = Shims()
 aten = torch.ops.aten
@@ -90,3 +90,28 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ShimError, match="index 4 is outside of an output of"):
         x = torch.ones(1, 1, 1)
         SHIMS.call("aoti_torch_cpu_max_unpool2d", x, torch.full([1, 1, 1], 4), [2, 2])
+
+
+def test_numbers_that_overflow_are_refused():
+    image = torch.ones(1, 3, 3)
+    for name, arguments, text in [
+        ("max_pool2d_with_indices", [[1, 5], [1, 1], [0, 0], [1, 2**62], False], "dilation"),
+        ("max_pool2d_with_indices", [[1, 1], [1, 1], [0, 2**62], [1, 1], False], "padding"),
+        ("avg_pool2d", [[2**62, 2], [1, 1], [2**61, 0], False, True, None], "kernel of sizes"),
+    ]:
+        with pytest.raises(ShimError, match=text):
+            SHIMS.call(f"aoti_torch_cpu_{name}", image, *arguments)
+
+
+def test_a_large_kernel_over_a_small_image():
+    image = values([1, 3, 4], torch.float32)  # ATen's kernels are counted in int32
+    lists = [2**40 + 1, 1], [1, 1], [2**39, 0], [1, 1]
+    best, places = SHIMS.call("aoti_torch_cpu_max_pool2d_with_indices", image, *lists, False)
+    compare(best, image.amax(1, keepdim=True).expand(1, 3, 4))
+    compare(places, (image.argmax(1, keepdim=True) * 4 + torch.arange(4)).expand(1, 3, 4))
+
+
+def test_nothing_to_pool_is_refused():
+    for name in ("_adaptive_avg_pool2d", "adaptive_max_pool2d"):
+        with pytest.raises(ShimError, match="has no elements to pool"):
+            SHIMS.call(f"aoti_torch_cpu_{name}", torch.ones(1, 2, 0, 3), [2, 2])

@@ -2,7 +2,9 @@
 
 #include <torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "executorch_backends/aoti/shims/common/iterate.h"
 #include "executorch_backends/aoti/shims/common/tensor.h"
@@ -10,13 +12,17 @@
 namespace executorch_backends::aoti {
 namespace {
 
+/// With the one that is not stored.
+template <class T>
+constexpr int kMantissaBits = std::is_same_v<T, double>  ? 53
+                              : std::is_same_v<T, float> ? 24
+                              : std::is_same_v<T, Half>  ? 11
+                                                         : 8;
+
 /// [0, 1), in as many bits as T's mantissa has.
 template <class T>
 T unit(uint64_t bits) {
-  constexpr int kBits = std::is_same_v<T, double>  ? 53
-                        : std::is_same_v<T, float> ? 24
-                        : std::is_same_v<T, Half>  ? 11
-                                                   : 8;
+  constexpr int kBits = kMantissaBits<T>;
   return static_cast<T>(std::ldexp(static_cast<double>(bits >> (64 - kBits)), -kBits));
 }
 
@@ -62,6 +68,8 @@ void fill_uniform(const Tensor& out, double from, double to) {
   });
 }
 
+void fill_standard(const Tensor& out) { fill_uniform(out, 0, 1); }
+
 void fill_normal(const Tensor& out, double mean, double deviation) {
   require(deviation >= 0, "a standard deviation of ", deviation);
   dispatch(decltype(Floats{} + Complexes{}){}, out.dtype(), [&](auto type) {
@@ -83,17 +91,42 @@ void fill_normal(const Tensor& out, double mean, double deviation) {
   });
 }
 
+void fill_standard_normal(const Tensor& out) { fill_normal(out, 0, 1); }
+
+/// Fails unless T holds both integers, if it is a type of integers.
+template <class T>
+void require_in_range(int64_t low, int64_t high) {
+  if constexpr (std::is_integral_v<T>) {
+    using Limits = std::numeric_limits<T>;
+    require(low >= static_cast<int64_t>(Limits::lowest()) &&
+                high <= static_cast<int64_t>(Limits::max()),
+            name_of(dtype_of<T>), " does not hold ", low, " to ", high);
+  }
+}
+
 void fill_integers(const Tensor& out, int64_t low, int64_t high) {
   require(low < high, "from ", low, " to ", high, " there is no integer");
   const uint64_t count = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
   dispatch(RealsAndBool{}, out.dtype(), [&](auto type) {
     using T = typename decltype(type)::type;
+    require_in_range<T>(low, high - 1);
     generate<T>(out, [&](uint64_t bits) {
       const auto offset =
           static_cast<uint64_t>((static_cast<unsigned __int128>(bits) * count) >> 64);
       return static_cast<T>(static_cast<int64_t>(static_cast<uint64_t>(low) + offset));
     });
   });
+}
+
+/// Fails where T does not hold all integers below `n` apart; ATen's limit is the same.
+template <class T>
+void require_permutation(int64_t n) {
+  if constexpr (std::is_integral_v<T>) {
+    require_in_range<T>(0, std::max<int64_t>(n - 1, 0));
+  } else {
+    const int64_t most = (int64_t{1} << kMantissaBits<T>)+1;
+    require(n <= most, name_of(dtype_of<T>), " counts up to ", most, " exactly, not to ", n);
+  }
 }
 
 template <class P>
@@ -116,27 +149,49 @@ Tensor constant(double value) {
   return t;
 }
 
+/// A list of numbers as the C interface passes it.
+struct List {
+  const int64_t* values;
+  int64_t count;
+};
+
 DType dtype_or(const int32_t* dtype, DType otherwise) {
   return dtype ? dtype_from(*dtype) : otherwise;
-}
-
-/// As at::empty_like with a dtype and a memory format: preserved unless it says contiguous.
-Tensor like(const Tensor& self, const int32_t* dtype, const int32_t* memory_format) {
-  const DType wanted = dtype_or(dtype, self.dtype());
-  if (memory_format == nullptr || *memory_format == 1) return empty_like(self, wanted);
-  require(*memory_format == 0 || *memory_format == 2 || *memory_format == 3, "memory format ",
-          *memory_format);
-  return *memory_format == 0 ? empty(self.sizes(), wanted)
-                             : empty_channels_last(self.sizes(), wanted);
 }
 
 void refuse(const AtenGeneratorHandle* generator) {
   require(generator == nullptr || *generator == nullptr, "generators are not supported");
 }
 
-template <class Fill>
-AOTITorchError make(const char* name, AtenTensorHandle* result, Fill&& fill) {
-  return shim(name, [&] { *result = release(fill()); });
+/// Makes a tensor of these sizes.
+auto sized(List sizes, const int32_t* dtype, DType otherwise) {
+  return [=] { return empty(Ints(sizes.values, sizes.count), dtype_or(dtype, otherwise)); };
+}
+
+/// Makes a tensor as at::empty_like with a dtype and a memory format: preserved unless it says
+/// contiguous or channels last.
+auto like(AtenTensorHandle self, const int32_t* dtype, const int32_t* memory_format) {
+  return [=] {
+    const Tensor& model = tensor_of(self);
+    const DType wanted = dtype_or(dtype, model.dtype());
+    if (memory_format == nullptr || *memory_format == 1) return empty_like(model, wanted);
+    require(*memory_format == 0 || *memory_format == 2 || *memory_format == 3, "memory format ",
+            *memory_format);
+    return *memory_format == 0 ? empty(model.sizes(), wanted)
+                               : empty_channels_last(model.sizes(), wanted);
+  };
+}
+
+/// Returns `create()`, filled.
+template <class Create, class Fill>
+AOTITorchError make(const char* name, const AtenGeneratorHandle* generator,
+                    AtenTensorHandle* result, Create&& create, Fill&& fill) {
+  return shim(name, [&] {
+    refuse(generator);
+    Tensor out = create();
+    fill(out);
+    *result = release(std::move(out));
+  });
 }
 
 }  // namespace
@@ -146,83 +201,94 @@ using namespace executorch_backends::aoti;  // NOLINT
 
 AOTITorchError aoti_torch_cpu_rand(const int64_t* size, int64_t size_len_, int32_t* dtype, int32_t*,
                                    int32_t*, int32_t, int32_t*, AtenTensorHandle* ret0) {
-  return make(__func__, ret0, [&] {
-    Tensor out = empty(Ints(size, size_len_), dtype_or(dtype, DType::Float));
-    fill_uniform(out, 0, 1);
-    return out;
-  });
+  return make(__func__, nullptr, ret0, sized({size, size_len_}, dtype, DType::Float),
+              fill_standard);
 }
 
 AOTITorchError aoti_torch_cpu_rand_generator(const int64_t* size, int64_t size_len_,
                                              AtenGeneratorHandle* generator, int32_t* dtype,
-                                             int32_t* layout, int32_t* device, int32_t index,
-                                             int32_t* pin_memory, AtenTensorHandle* ret0) {
-  if (generator && *generator) return shim(__func__, [&] { refuse(generator); });
-  return aoti_torch_cpu_rand(size, size_len_, dtype, layout, device, index, pin_memory, ret0);
+                                             int32_t*, int32_t*, int32_t, int32_t*,
+                                             AtenTensorHandle* ret0) {
+  return make(__func__, generator, ret0, sized({size, size_len_}, dtype, DType::Float),
+              fill_standard);
 }
 
 AOTITorchError aoti_torch_cpu_rand_like(AtenTensorHandle self, int32_t* dtype, int32_t*, int32_t*,
                                         int32_t, int32_t*, int32_t* memory_format,
                                         AtenTensorHandle* ret0) {
-  return make(__func__, ret0, [&] {
-    Tensor out = like(tensor_of(self), dtype, memory_format);
-    fill_uniform(out, 0, 1);
-    return out;
-  });
+  return make(__func__, nullptr, ret0, like(self, dtype, memory_format), fill_standard);
+}
+
+AOTITorchError aoti_torch_cpu_rand_like_generator(AtenTensorHandle self,
+                                                  AtenGeneratorHandle* generator, int32_t* dtype,
+                                                  int32_t*, int32_t*, int32_t, int32_t*,
+                                                  int32_t* memory_format, AtenTensorHandle* ret0) {
+  return make(__func__, generator, ret0, like(self, dtype, memory_format), fill_standard);
 }
 
 AOTITorchError aoti_torch_cpu_randn(const int64_t* size, int64_t size_len_, int32_t* dtype,
                                     int32_t*, int32_t*, int32_t, int32_t*, AtenTensorHandle* ret0) {
-  return make(__func__, ret0, [&] {
-    Tensor out = empty(Ints(size, size_len_), dtype_or(dtype, DType::Float));
-    fill_normal(out, 0, 1);
-    return out;
-  });
+  return make(__func__, nullptr, ret0, sized({size, size_len_}, dtype, DType::Float),
+              fill_standard_normal);
 }
 
 AOTITorchError aoti_torch_cpu_randn_generator(const int64_t* size, int64_t size_len_,
                                               AtenGeneratorHandle* generator, int32_t* dtype,
-                                              int32_t* layout, int32_t* device, int32_t index,
-                                              int32_t* pin_memory, AtenTensorHandle* ret0) {
-  if (generator && *generator) return shim(__func__, [&] { refuse(generator); });
-  return aoti_torch_cpu_randn(size, size_len_, dtype, layout, device, index, pin_memory, ret0);
+                                              int32_t*, int32_t*, int32_t, int32_t*,
+                                              AtenTensorHandle* ret0) {
+  return make(__func__, generator, ret0, sized({size, size_len_}, dtype, DType::Float),
+              fill_standard_normal);
 }
 
 AOTITorchError aoti_torch_cpu_randn_like(AtenTensorHandle self, int32_t* dtype, int32_t*, int32_t*,
                                          int32_t, int32_t*, int32_t* memory_format,
                                          AtenTensorHandle* ret0) {
-  return make(__func__, ret0, [&] {
-    Tensor out = like(tensor_of(self), dtype, memory_format);
-    fill_normal(out, 0, 1);
-    return out;
-  });
+  return make(__func__, nullptr, ret0, like(self, dtype, memory_format), fill_standard_normal);
+}
+
+AOTITorchError aoti_torch_cpu_randn_like_generator(AtenTensorHandle self,
+                                                   AtenGeneratorHandle* generator, int32_t* dtype,
+                                                   int32_t*, int32_t*, int32_t, int32_t*,
+                                                   int32_t* memory_format, AtenTensorHandle* ret0) {
+  return make(__func__, generator, ret0, like(self, dtype, memory_format), fill_standard_normal);
 }
 
 AOTITorchError aoti_torch_cpu_randint_low(int64_t low, int64_t high, const int64_t* size,
                                           int64_t size_len_, int32_t* dtype, int32_t*, int32_t*,
                                           int32_t, int32_t*, AtenTensorHandle* ret0) {
-  return make(__func__, ret0, [&] {
-    Tensor out = empty(Ints(size, size_len_), dtype_or(dtype, DType::Long));
-    fill_integers(out, low, high);
-    return out;
-  });
+  return make(__func__, nullptr, ret0, sized({size, size_len_}, dtype, DType::Long),
+              [=](const Tensor& t) { fill_integers(t, low, high); });
 }
 
 AOTITorchError aoti_torch_cpu_randint(int64_t high, const int64_t* size, int64_t size_len_,
-                                      int32_t* dtype, int32_t* layout, int32_t* device,
-                                      int32_t index, int32_t* pin_memory, AtenTensorHandle* ret0) {
-  return aoti_torch_cpu_randint_low(0, high, size, size_len_, dtype, layout, device, index,
-                                    pin_memory, ret0);
+                                      int32_t* dtype, int32_t*, int32_t*, int32_t, int32_t*,
+                                      AtenTensorHandle* ret0) {
+  return make(__func__, nullptr, ret0, sized({size, size_len_}, dtype, DType::Long),
+              [=](const Tensor& t) { fill_integers(t, 0, high); });
 }
 
 AOTITorchError aoti_torch_cpu_randint_generator(int64_t high, const int64_t* size,
                                                 int64_t size_len_, AtenGeneratorHandle* generator,
-                                                int32_t* dtype, int32_t* layout, int32_t* device,
-                                                int32_t index, int32_t* pin_memory,
-                                                AtenTensorHandle* ret0) {
-  if (generator && *generator) return shim(__func__, [&] { refuse(generator); });
-  return aoti_torch_cpu_randint(high, size, size_len_, dtype, layout, device, index, pin_memory,
-                                ret0);
+                                                int32_t* dtype, int32_t*, int32_t*, int32_t,
+                                                int32_t*, AtenTensorHandle* ret0) {
+  return make(__func__, generator, ret0, sized({size, size_len_}, dtype, DType::Long),
+              [=](const Tensor& t) { fill_integers(t, 0, high); });
+}
+
+AOTITorchError aoti_torch_cpu_randint_like_low_dtype(AtenTensorHandle self, int64_t low,
+                                                     int64_t high, int32_t* dtype, int32_t*,
+                                                     int32_t*, int32_t, int32_t*,
+                                                     int32_t* memory_format,
+                                                     AtenTensorHandle* ret0) {
+  return make(__func__, nullptr, ret0, like(self, dtype, memory_format),
+              [=](const Tensor& t) { fill_integers(t, low, high); });
+}
+
+AOTITorchError aoti_torch_cpu_randint_like(AtenTensorHandle self, int64_t high, int32_t* dtype,
+                                           int32_t*, int32_t*, int32_t, int32_t*,
+                                           int32_t* memory_format, AtenTensorHandle* ret0) {
+  return make(__func__, nullptr, ret0, like(self, dtype, memory_format),
+              [=](const Tensor& t) { fill_integers(t, 0, high); });
 }
 
 AOTITorchError aoti_torch_cpu_randint_low_out(AtenTensorHandle out, int64_t low, int64_t high,
@@ -231,36 +297,17 @@ AOTITorchError aoti_torch_cpu_randint_low_out(AtenTensorHandle out, int64_t low,
     const Tensor& t = tensor_of(out);
     require(t.sizes() == Ints(size, size_len_), "sizes ", t.sizes(), ", asked for are ",
             Ints(size, size_len_));
+    require_single_elements(t);
     fill_integers(t, low, high);
   });
 }
 
-AOTITorchError aoti_torch_cpu_randint_like_low_dtype(AtenTensorHandle self, int64_t low,
-                                                     int64_t high, int32_t* dtype, int32_t*,
-                                                     int32_t*, int32_t, int32_t*,
-                                                     int32_t* memory_format,
-                                                     AtenTensorHandle* ret0) {
-  return make(__func__, ret0, [&] {
-    Tensor out = like(tensor_of(self), dtype, memory_format);
-    fill_integers(out, low, high);
-    return out;
-  });
-}
-
-AOTITorchError aoti_torch_cpu_randint_like(AtenTensorHandle self, int64_t high, int32_t* dtype,
-                                           int32_t* layout, int32_t* device, int32_t index,
-                                           int32_t* pin_memory, int32_t* memory_format,
-                                           AtenTensorHandle* ret0) {
-  return aoti_torch_cpu_randint_like_low_dtype(self, 0, high, dtype, layout, device, index,
-                                               pin_memory, memory_format, ret0);
-}
-
 AOTITorchError aoti_torch_cpu_randperm(int64_t n, int32_t* dtype, int32_t*, int32_t*, int32_t,
                                        int32_t*, AtenTensorHandle* ret0) {
-  return make(__func__, ret0, [&] {
-    Tensor out = empty({n}, dtype_or(dtype, DType::Long));
+  return make(__func__, nullptr, ret0, sized({&n, 1}, dtype, DType::Long), [=](const Tensor& out) {
     dispatch(Reals{}, out.dtype(), [&](auto type) {
       using T = typename decltype(type)::type;
+      require_permutation<T>(n);
       T* const to = out.data<T>();
       const RandomStream stream = take_random(n);
       for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(i);
@@ -269,7 +316,6 @@ AOTITorchError aoti_torch_cpu_randperm(int64_t n, int32_t* dtype, int32_t*, int3
         std::swap(to[i], to[static_cast<int64_t>((stream(i) * bound) >> 64)]);
       }
     });
-    return out;
   });
 }
 
@@ -277,6 +323,7 @@ AOTITorchError aoti_torch_cpu_bernoulli__float(AtenTensorHandle self, double p,
                                                AtenGeneratorHandle* generator) {
   return shim(__func__, [&] {
     refuse(generator);
+    require_single_elements(tensor_of(self));
     require_probability(p);
     fill_bernoulli(tensor_of(self), [&](const Ints& sizes) { return expand(constant(p), sizes); });
   });
@@ -286,6 +333,7 @@ AOTITorchError aoti_torch_cpu_bernoulli__Tensor(AtenTensorHandle self, AtenTenso
                                                 AtenGeneratorHandle* generator) {
   return shim(__func__, [&] {
     refuse(generator);
+    require_single_elements(tensor_of(self));
     const Tensor wide = to(tensor_of(p), DType::Double);
     for_each_in_order<1>(wide.sizes(), {wide.strides()}, [&](const Offsets<1>& at) {
       require_probability(wide.data<double>()[at[0]]);
@@ -297,38 +345,28 @@ AOTITorchError aoti_torch_cpu_bernoulli__Tensor(AtenTensorHandle self, AtenTenso
 AOTITorchError aoti_torch_cpu_normal_functional(AtenTensorHandle self, double mean, double std,
                                                 AtenGeneratorHandle* generator,
                                                 AtenTensorHandle* ret0) {
-  return make(__func__, ret0, [&] {
-    refuse(generator);
-    Tensor out = empty_like(tensor_of(self));
-    fill_normal(out, mean, std);
-    return out;
-  });
+  return make(__func__, generator, ret0, like(self, nullptr, nullptr),
+              [=](const Tensor& out) { fill_normal(out, mean, std); });
 }
 
 AOTITorchError aoti_torch_cpu_uniform(AtenTensorHandle self, double from, double to,
                                       AtenGeneratorHandle* generator, AtenTensorHandle* ret0) {
-  return make(__func__, ret0, [&] {
-    refuse(generator);
-    Tensor out = empty_like(tensor_of(self));
-    fill_uniform(out, from, to);
-    return out;
-  });
+  return make(__func__, generator, ret0, like(self, nullptr, nullptr),
+              [=](const Tensor& out) { fill_uniform(out, from, to); });
 }
 
 AOTITorchError aoti_torch_cpu_exponential(AtenTensorHandle self, double lambd,
                                           AtenGeneratorHandle* generator, AtenTensorHandle* ret0) {
-  return make(__func__, ret0, [&] {
-    refuse(generator);
+  return make(__func__, generator, ret0, like(self, nullptr, nullptr), [=](const Tensor& out) {
     require(lambd > 0, "a rate of ", lambd);
-    Tensor out = empty_like(tensor_of(self));
     dispatch(Floats{}, out.dtype(), [&](auto type) {
       using T = typename decltype(type)::type;
+      // Never 0, though the smallest numbers do not fit 16 bits: samplers divide by it.
+      const auto least = static_cast<double>(std::numeric_limits<T>::denorm_min());
       generate<T>(out, [&](uint64_t bits) {
-        // 1 - u is never 0; the smallest value is above 0, as ATen's.
-        return static_cast<T>(-std::log1p(-unit(bits | (uint64_t{1} << 11))) / lambd);
+        return static_cast<T>(std::max(-std::log1p(-unit(bits)) / lambd, least));
       });
     });
-    return out;
   });
 }
 

@@ -134,3 +134,24 @@ def test_a_strided_tensor_is_filled_everywhere():
     x = torch.full([4, 7], -1.0)
     SHIMS.call("aoti_torch_cpu_bernoulli__float", x[:, ::2], 1.0)
     assert (x[:, ::2] == 1).all() and (x[:, 1::2] == -1).all()
+
+
+def test_samples_of_a_rate_are_never_zero():
+    SHIMS.seed(0)
+    for dtype in FLOATS:
+        for rate in (1.0, 1e4):
+            (x,) = SHIMS.call("aoti_torch_cpu_exponential", torch.empty(100_000, dtype=dtype), rate)
+            assert (x > 0).all()
+
+
+def test_integers_that_the_dtype_does_not_hold_are_refused():
+    for n, dtype, text in [
+        (257, torch.uint8, "uint8 does not hold 0 to 256"),
+        (2050, torch.float16, "float16 counts up to 2049 exactly"),
+    ]:
+        with pytest.raises(ShimError, match=text):
+            SHIMS.call("aoti_torch_cpu_randperm", n, dtype)
+        (x,) = SHIMS.call("aoti_torch_cpu_randperm", n - 1, dtype)
+        assert x.sort().values.tolist() == torch.arange(n - 1).to(dtype).tolist()
+    with pytest.raises(ShimError, match="uint8 does not hold -1 to 2"):
+        SHIMS.call("aoti_torch_cpu_randint_low", -1, 3, [4], torch.uint8)

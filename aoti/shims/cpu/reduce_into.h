@@ -14,7 +14,9 @@ namespace executorch_backends::aoti {
 enum class Reduction { kAssign, kSum, kProduct, kMean, kMaximum, kMinimum };
 
 /// By ATen's name: "sum", "prod", "mean", "amax" or "max", "amin" or "min".
-inline Reduction reduction_of(std::string_view name) {
+inline Reduction reduction_of(const char* text) {
+  require(text != nullptr, "no name of a reduction");
+  const std::string_view name(text);
   if (name == "sum" || name == "add") return Reduction::kSum;
   if (name == "prod" || name == "multiply") return Reduction::kProduct;
   if (name == "mean") return Reduction::kMean;

@@ -41,6 +41,9 @@ void for_each_target(const Tensor& out, int64_t dim, const Tensor& index, const 
 }
 
 void check_sizes(const Tensor& out, int64_t dim, const Tensor& index, const Tensor* source) {
+  require_single_elements(out);
+  require_apart(out, index);
+  if (source) require_apart(out, *source);
   require(std::max<int64_t>(index.dim(), 1) == std::max<int64_t>(out.dim(), 1),
           "an index of sizes ", index.sizes(), " for ", out.sizes());
   for (int64_t d = 0; d < std::min(index.dim(), out.dim()); ++d) {
@@ -101,7 +104,11 @@ void divide_by_counts(const Tensor& out, const Tensor& counts) {
         if constexpr (std::is_same_v<T, bool>) {
           return sum;
         } else if constexpr (std::is_integral_v<T>) {
-          const auto n = static_cast<T>(count);
+          const auto n = static_cast<T>(count);  // wraps, as ATen counts in the sums' dtype
+          if (n == 0) return sum;
+          if constexpr (std::is_signed_v<T>) {
+            if (n == T(-1)) return static_cast<T>(uint64_t{0} - static_cast<uint64_t>(sum));
+          }
           const auto quotient = static_cast<T>(sum / n);
           return static_cast<T>(sum % n != 0 && (sum < 0) != (n < 0) ? quotient - 1 : quotient);
         } else if constexpr (is_complex<T>) {

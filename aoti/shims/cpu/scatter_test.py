@@ -1,5 +1,7 @@
 """Scatter and its reductions against ATen's, in place and out of place."""
 
+import ctypes
+
 import pytest
 import torch
 from shim_calls import (
@@ -32,7 +34,8 @@ CASES += [((), (), 0), ((4, 6), (0, 6), 0), ((2, 50, 40), (2, 60, 40), -2)]
 def test_scatter_from_a_tensor_and_a_number(dtype):
     for shape, index_shape, dim in CASES:
         # Different targets only: which of several values stays is not defined.
-        index = torch.argsort(torch.rand(index_shape), dim) if index_shape else places((), 1)
+        random = torch.rand(index_shape, generator=torch.Generator().manual_seed(1))
+        index = torch.argsort(random, dim) if index_shape else places((), 1)
         index = index % (shape[dim] if shape else 1) if index.numel() else index
         unique = torch.zeros(index_shape) if not index_shape else index
         for self in layouts(shape, dtype):
@@ -48,7 +51,8 @@ def test_scatter_from_a_tensor_and_a_number(dtype):
 
 
 def test_scatter_of_different_values():
-    index = torch.stack([torch.randperm(6) for _ in range(4)])
+    generator = torch.Generator().manual_seed(1)
+    index = torch.stack([torch.randperm(6, generator=generator) for _ in range(4)])
     for source in layouts([4, 6], torch.float32):
         out = torch.empty(4, 6)
         SHIMS.call("aoti_torch_cpu_scatter_src_out", out, torch.zeros(4, 6), 1, index, source)
@@ -176,3 +180,38 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ShimError, match="reduction 'median' is none of sum"):
         arguments = [torch.empty(3), torch.zeros(3), 0, index, torch.ones(2), "median", True]
         SHIMS.call("aoti_torch_cpu_scatter_reduce_two_out", *arguments)
+
+
+def test_counts_wrap_as_the_sums_do():
+    for dtype in (torch.uint8, torch.int8):
+        for count in (127, 128, 255, 256, 257):
+            index, source = torch.zeros(count, dtype=torch.int64), torch.full((count,), 3)
+            self, out = torch.ones(2, dtype=dtype), torch.empty(2, dtype=dtype)
+            for include in (False, True):
+                arguments = [self, 0, index, source.to(dtype), "mean"]
+                SHIMS.call("aoti_torch_cpu_scatter_reduce_two_out", out, *arguments, include)
+                compare(out, torch.scatter_reduce(*arguments, include_self=include))
+
+
+def test_what_is_written_while_it_is_read_is_refused():
+    x, index = torch.zeros(5), torch.arange(5)
+    for arguments, text in [
+        ([x, x, 0, index, x], "share memory with what is written"),
+        ([index, index, 0, index, torch.arange(5)], "share memory with what is written"),
+        ([x[:1].expand(5), x, 0, index, torch.ones(5)], "written more than once"),
+    ]:
+        with pytest.raises(ShimError, match=text):
+            SHIMS.call("aoti_torch_cpu_scatter_src_out", *arguments)
+
+
+def test_a_reduction_without_a_name_is_refused():
+    handle = ctypes.c_void_p()
+    SHIMS.library.aoti_torch_empty_strided(
+        ctypes.c_int64(0), None, None, 6, 0, 0, ctypes.byref(handle)
+    )
+    for name in ("aoti_torch_scatter_reduce_out", "aoti_torch_cpu_scatter_reduce_two_out"):
+        call = getattr(SHIMS.library, name)
+        assert call(handle, handle, ctypes.c_int64(0), handle, handle, None, 1) == 1
+        assert b"no name of a reduction" in SHIMS.library.executorch_backends_aoti_last_error()
+        SHIMS.library.executorch_backends_aoti_clear_error()
+    SHIMS.library.aoti_torch_delete_tensor_object(handle)

@@ -1,5 +1,7 @@
 #include <torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.h>
 
+#include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "executorch_backends/aoti/shims/common/iterate.h"
@@ -33,6 +35,15 @@ Tensor search(const Tensor& sequence, const Tensor& values, const Tensor* sorter
   require(!sorter || (sorter->dtype() == DType::Long && sorter->sizes() == sequence.sizes()),
           "a sorter that does not fit the sequence");
   const int64_t last = sequence.dim() - 1, count = sequence.size(last);
+  require(!narrow || count <= std::numeric_limits<int32_t>::max(), "places of ", count,
+          " elements do not fit int32");
+  if (sorter) {
+    for_each_in_order<1>(sorter->sizes(), {sorter->strides()}, [&](const Offsets<1>& at) {
+      const int64_t place = sorter->data<int64_t>()[at[0]];
+      require(place >= 0 && place < count, "the sorter's index ", place, " is outside of ", count,
+              " elements");
+    });
+  }
   const bool one = sequence.dim() == 1;
   // The sequences as lines of the values' sizes.
   Ints line_strides = Ints::filled(values.dim(), 0), order_strides = line_strides;
@@ -79,6 +90,35 @@ bool from_right(int32_t right, const char** side) {
   return name == "right";
 }
 
+/// A number to look for, and on which side of what equals it.
+struct Number {
+  Tensor value;
+  bool right;
+};
+
+/// For floats, rounded to their dtype as ATen has it. For integers, the integer that lies at the
+/// same place: comparing as float64 would take neighbours beyond 2^53 for the same.
+Number number_in(DType dtype, double number, bool right) {
+  Tensor value = empty({}, DType::Double);
+  *value.data<double>() = number;
+  if (dtype == DType::Double || dtype == DType::Float || dtype == DType::Half ||
+      dtype == DType::BFloat16) {
+    return {to(value, dtype), right};
+  }
+  value = empty({}, DType::Long);
+  int64_t& whole = *value.data<int64_t>();
+  if (!(number < 0x1p63)) {  // behind all, as a NaN is
+    whole = std::numeric_limits<int64_t>::max();
+    return {value, true};
+  }
+  if (number < -0x1p63) {
+    whole = std::numeric_limits<int64_t>::min();
+    return {value, false};
+  }
+  whole = static_cast<int64_t>(right ? std::floor(number) : std::ceil(number));
+  return {value, right};
+}
+
 }  // namespace
 }  // namespace executorch_backends::aoti
 
@@ -111,10 +151,9 @@ AOTITorchError aoti_torch_cpu_searchsorted_Scalar(AtenTensorHandle sorted_sequen
                                                   AtenTensorHandle* ret0) {
   return shim(__func__, [&] {
     const Tensor& sequence = tensor_of(sorted_sequence);
-    const Tensor number = empty({}, DType::Double);
-    *number.data<double>() = self;
-    // Between numbers of the sequence's dtype there may be none that equals the value.
-    *ret0 = release(search(to(sequence, DType::Double), number, optional_tensor_of(sorter),
-                           from_right(right, side), out_int32 != 0));
+    const Number number = number_in(sequence.dtype(), self, from_right(right, side));
+    *ret0 =
+        release(search(number.value.dtype() == DType::Long ? to(sequence, DType::Long) : sequence,
+                       number.value, optional_tensor_of(sorter), number.right, out_int32 != 0));
   });
 }

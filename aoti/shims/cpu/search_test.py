@@ -1,8 +1,10 @@
 """Places in sorted sequences against ATen's."""
 
+import math
+
 import pytest
 import torch
-from shim_calls import REALS, ShimError, Shims, check, layouts, values
+from shim_calls import FLOATS, REALS, ShimError, Shims, check, layouts, values
 
 SHIMS = Shims()
 
@@ -44,13 +46,40 @@ def test_searchsorted(dtype):
 
 
 def test_a_number_between_integers():
-    for number in (0.5, 1.0, 3.0):
+    for number in (-0.5, 0.5, 1.0, 1.5, 3.0):
         for right in (False, True):
             arguments = [torch.tensor([0, 1, 1, 2]), number, False, right, None, None]
-            if number == int(number):  # ATen rounds others to the sequence's dtype
-                check(SHIMS, "searchsorted_Scalar", searchsorted, arguments)
-    sequence = torch.tensor([0.0, 1.0, 1.0, 2.0])
-    check(SHIMS, "searchsorted_Scalar", searchsorted, [sequence, 0.5, False, False, None, None])
+            check(SHIMS, "searchsorted_Scalar", searchsorted, arguments)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_number_is_rounded_to_the_sequences_floats(dtype):
+    sequence = torch.tensor([0.1, 0.3, 0.3, 2.7183], dtype=dtype)
+    for number in (0.1, 0.3, 2.7183, 0.5, math.inf, -math.inf, math.nan):
+        for right in (False, True):
+            arguments = [sequence, number, False, right, None, None]
+            check(SHIMS, "searchsorted_Scalar", searchsorted, arguments)
+
+
+def test_integers_that_float64_takes_for_the_same():
+    sequence = torch.tensor([2**53, 2**53 + 1, 2**53 + 2, 2**63 - 1])
+    for number, right, place in [
+        (2**53, True, 1),
+        (2**53 + 2, False, 2),
+        (2**63, False, 4),
+        (-(2**64), True, 0),
+        (math.nan, False, 4),
+    ]:
+        arguments = [sequence, float(number), False, right, None, None]
+        assert SHIMS.call("aoti_torch_cpu_searchsorted_Scalar", *arguments)[0] == place
+
+
+def test_a_sorter_that_points_outside_is_refused():
+    for place in (-1, 4, 1 << 40):
+        order = torch.tensor([0, place, 1, 3])
+        with pytest.raises(ShimError, match=f"index {place} is outside of 4 elements"):
+            arguments = [torch.arange(4.0), torch.tensor([1.0]), False, False, None, order]
+            SHIMS.call("aoti_torch_cpu_searchsorted_Tensor", *arguments)
 
 
 def test_a_nan_lies_behind_all():

@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #include <sleef.h>
 
-#include <cmath>
+#include <cstddef>
 
 namespace {
 
@@ -58,20 +58,22 @@ extern "C" {
   Floats SLEEF_FLOATS(name, ulp)(Floats x, Floats y) { return FLOATS(vv_##name)(x, y); } \
   Doubles SLEEF_DOUBLES(name, ulp)(Doubles x, Doubles y) { return DOUBLES(vv_##name)(x, y); }
 
-#define ELEMENTS_1(name, ulp)                                      \
-  Floats SLEEF_FLOATS(name, ulp)(Floats x) {                       \
-    return each<float>([](float a) { return std::name(a); }, x);   \
-  }                                                                \
-  Doubles SLEEF_DOUBLES(name, ulp)(Doubles x) {                    \
-    return each<double>([](double a) { return std::name(a); }, x); \
+// Builtins: the standard library's inline functions would be weak symbols, and of two that were
+// compiled for different instruction sets the linker keeps any.
+#define ELEMENTS_1(name, ulp)                                              \
+  Floats SLEEF_FLOATS(name, ulp)(Floats x) {                               \
+    return each<float>([](float a) { return __builtin_##name##f(a); }, x); \
+  }                                                                        \
+  Doubles SLEEF_DOUBLES(name, ulp)(Doubles x) {                            \
+    return each<double>([](double a) { return __builtin_##name(a); }, x);  \
   }
 
-#define ELEMENTS_2(name, ulp)                                                      \
-  Floats SLEEF_FLOATS(name, ulp)(Floats x, Floats y) {                             \
-    return each<float>([](float a, float b) { return std::name(a, b); }, x, y);    \
-  }                                                                                \
-  Doubles SLEEF_DOUBLES(name, ulp)(Doubles x, Doubles y) {                         \
-    return each<double>([](double a, double b) { return std::name(a, b); }, x, y); \
+#define ELEMENTS_2(name, ulp)                                                             \
+  Floats SLEEF_FLOATS(name, ulp)(Floats x, Floats y) {                                    \
+    return each<float>([](float a, float b) { return __builtin_##name##f(a, b); }, x, y); \
+  }                                                                                       \
+  Doubles SLEEF_DOUBLES(name, ulp)(Doubles x, Doubles y) {                                \
+    return each<double>([](double a, double b) { return __builtin_##name(a, b); }, x, y); \
   }
 
 VECTOR_1(acos, _u10)

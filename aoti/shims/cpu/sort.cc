@@ -180,7 +180,7 @@ auto most_frequent(Entries& entries) {
 void mode(const Tensor& t, int64_t dim, bool keepdim, AtenTensorHandle* ret0,
           AtenTensorHandle* ret1) {
   dim = wrap_dim(dim, t.dim());
-  require(t.numel() == 0 || size_along(t, dim) > 0, "dimension ", dim, " has no element");
+  require(size_along(t, dim) > 0, "dimension ", dim, " has no element");
   pick_one(t, dim, keepdim, ret0, ret1, [](auto& entries) { return most_frequent(entries); });
 }
 

@@ -113,3 +113,9 @@ def test_a_k_that_is_too_large_is_refused():
 def test_complex_numbers_have_no_order():
     with pytest.raises(ShimError, match="no kernel for complex64"):
         SHIMS.call("aoti_torch_cpu_sort", torch.ones(3, dtype=torch.complex64), 0, False)
+
+
+def test_a_line_without_elements_has_no_mode():
+    with pytest.raises(ShimError, match="dimension 0 has no element"):
+        SHIMS.call("aoti_torch_cpu_mode", torch.empty(0, 3), 0, False)
+    check(SHIMS, "mode", torch.mode, [torch.empty(3, 0), 0, False])

@@ -7,6 +7,7 @@
 #include "executorch_backends/aoti/shims/common/iterate.h"
 #include "executorch_backends/aoti/shims/common/tensor.h"
 #include "executorch_backends/aoti/shims/cpu/reduce_into.h"
+#include "executorch_backends/common/checked/checked.h"
 
 namespace executorch_backends::aoti {
 namespace {
@@ -44,7 +45,9 @@ Tensor histc(const Tensor& t, int64_t bins, double low, double high) {
     std::vector<int64_t> counts(static_cast<size_t>(bins), 0);
     each([&](C x) {
       if (!(x >= first && x <= last)) return;
-      const auto bin = static_cast<int64_t>((x - first) * static_cast<C>(bins) / (last - first));
+      // A range that overflows puts all into the first bin, as ATen's does.
+      const C place = (x - first) * static_cast<C>(bins) / (last - first);
+      const int64_t bin = std::isfinite(place) ? static_cast<int64_t>(place) : 0;
       ++counts[static_cast<size_t>(std::min(bin, bins - 1))];
     });
     for (int64_t i = 0; i < bins; ++i) {
@@ -59,7 +62,8 @@ Tensor segment_reduce(const Tensor& given, Reduction reduction, const Tensor& li
                       int64_t axis, const double* initial) {
   const Tensor data = contiguous(given), ends = contiguous(to(limits, DType::Long));
   axis = wrap_dim(axis, data.dim());
-  require(ends.dim() == axis + 1, "segments of rank ", ends.dim(), " along ", axis);
+  require(data.dim() > 0 && ends.dim() == axis + 1, "segments of rank ", ends.dim(), " along ",
+          axis, " of a rank of ", data.dim());
   const int64_t segments = ends.size(axis) - (lengths ? 0 : 1);
   require(segments >= 0, "no offsets");
   Ints sizes;
@@ -82,7 +86,9 @@ Tensor segment_reduce(const Tensor& given, Reduction reduction, const Tensor& li
         const int64_t* const limit = ends.data<int64_t>() + o * ends.size(axis);
         int64_t begin = lengths || segments == 0 ? 0 : limit[0];
         for (int64_t s = 0; s < segments; ++s) {
-          const int64_t end = lengths ? begin + limit[s] : limit[s + 1];
+          int64_t end = lengths ? 0 : limit[s + 1];
+          require(!lengths || !checked::add(begin, limit[s], &end), "a segment of ", limit[s],
+                  " from ", begin);
           require(begin >= 0 && begin <= end && end <= data.size(axis), "a segment from ", begin,
                   " to ", end, " of ", data.size(axis), " elements");
           for (int64_t i = 0; i < inner; ++i) {

@@ -47,3 +47,21 @@ def test_a_segment_beyond_the_data_is_refused():
     with pytest.raises(ShimError, match="a segment from 0 to 4 of 3 elements"):
         arguments = [torch.ones(3), "sum", torch.tensor([4]), None, None, 0, True, None]
         SHIMS.call("aoti_torch_cpu_segment_reduce", *arguments)
+
+
+def test_segments_that_do_not_fit_are_refused():
+    def segments(data, lengths):
+        arguments = [data, "sum", torch.tensor(lengths), None, None, 0, True, None]
+        return SHIMS.call("aoti_torch_cpu_segment_reduce", *arguments)
+
+    with pytest.raises(ShimError, match="along 0 of a rank of 0"):
+        segments(torch.tensor(1.0), [0, 0, 0])
+    with pytest.raises(ShimError, match="a segment of 9223372036854775807 from 1"):
+        segments(torch.ones(3), [1, 2**63 - 1])
+
+
+def test_places_that_overflow():
+    check(SHIMS, "histc", torch.histc, [torch.tensor([0.0, 3e38]), 10, 0.0, 0.0])
+    # ATen writes outside of its result.
+    (counts,) = SHIMS.call("aoti_torch_cpu_histc", torch.tensor([0.0, 3e38, -3e38]), 10, 0.0, 0.0)
+    assert counts.sum() == 3

@@ -2,6 +2,7 @@
 #include <torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.h>
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 
 #include "executorch_backends/aoti/shims/common/iterate.h"
@@ -33,7 +34,7 @@ Tensor slice(const Tensor& t, int64_t dim, const int64_t* start, const int64_t* 
   const int64_t first = start ? inside(*start) : 0;
   const int64_t last = std::max(end ? inside(*end) : size, first);
   Ints sizes = t.sizes(), strides = t.strides();
-  sizes[dim] = (last - first + step - 1) / step;
+  sizes[dim] = ceil_div(last - first, step);
   require(!checked::mul(strides[dim], step, &strides[dim]), "a step of ", step);
   return t.view(sizes, strides, t.offset() + first * t.stride(dim));
 }
@@ -164,7 +165,8 @@ Tensor cat(const AtenTensorHandle* tensors, int64_t count, int64_t dim) {
       require(t.dim() == model->dim() && (d == dim || t.size(d) == model->size(d)), "sizes ",
               model->sizes(), " and ", t.sizes(), " do not join along ", dim);
     }
-    sizes[dim] += t.size(dim);
+    require(!checked::add(sizes[dim], t.size(dim), &sizes[dim]), "dimension ", dim,
+            " becomes too large");
   }
   Tensor out = last ? empty_channels_last(sizes, model->dtype()) : empty(sizes, model->dtype());
   int64_t at = 0;
@@ -187,7 +189,10 @@ Tensor pad(const Tensor& t, const Ints& padding, std::string_view mode, const do
   for (int64_t i = 0; i < padding.size() / 2; ++i) {
     const int64_t d = t.dim() - 1 - i;
     const int64_t left = padding[2 * i], right = padding[2 * i + 1];
-    sizes[d] += left + right;
+    require(!checked::add(left, sizes[d], &sizes[d]) && !checked::add(right, sizes[d], &sizes[d]) &&
+                left > std::numeric_limits<int64_t>::min() &&
+                right > std::numeric_limits<int64_t>::min(),
+            "padding ", padding, " of ", t.sizes());
     require(sizes[d] >= 0, "padding ", padding, " leaves nothing of ", t.sizes());
     const int64_t cut = std::max<int64_t>(-left, 0);
     source = narrow(source, d, cut, t.size(d) - cut - std::max<int64_t>(-right, 0));
@@ -213,7 +218,7 @@ Tensor repeat_interleave(const Tensor& repeats, const int64_t* output_size) {
     for (int64_t i = 0; i < repeats.size(0); ++i) {
       const int64_t n = repeats.data<I>()[i * repeats.stride(0)];
       require(n >= 0, "repeats of ", n);
-      total += n;
+      require(!checked::add(total, n, &total), "repeats sum up to more than int64 holds");
     }
   });
   require(!output_size || *output_size == total, "repeats sum up to ", total, ", not to ",

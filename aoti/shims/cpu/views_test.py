@@ -80,3 +80,26 @@ def test_repeat_interleave():
 def test_new_zeros():
     (result,) = SHIMS.call("aoti_torch_aten_new_zeros", torch.ones(2), [3, 4], torch.int64)
     compare(result, torch.zeros(3, 4, dtype=torch.int64))
+
+
+def test_numbers_that_overflow_are_refused():
+    largest = 2**63 - 1
+    wide = torch.zeros(1).expand(2**62)
+    for name, arguments, text in [
+        (
+            "repeat_interleave_Tensor",
+            [torch.tensor([largest, largest, 7]), None],
+            "more than int64",
+        ),
+        ("pad", [torch.ones(3), [largest, largest], "constant", 0.0], "padding"),
+        ("pad", [torch.ones(3), [-(2**63), 0], "constant", 0.0], "padding"),
+        ("cat", [[wide, wide, wide], 0], "dimension 0 becomes too large"),
+        ("view_dtype", [torch.ones(()), torch.int16], "dense last dimension"),
+        ("view_dtype", [torch.ones(4, 2)[:, ::2], torch.int16], "dense last dimension"),
+    ]:
+        with pytest.raises(ShimError, match=text):
+            SHIMS.call(f"aoti_torch_cpu_{name}", *arguments)
+
+
+def test_a_step_beyond_the_end():
+    check(SHIMS, "slice_Tensor", torch.ops.aten.slice.Tensor, [torch.ones(6), 0, 1, 4, 2**62])
