@@ -52,11 +52,11 @@ Tensor::Tensor(std::shared_ptr<Storage> storage, const Ints& sizes, const Ints& 
 }
 
 bool Tensor::is_contiguous() const {
+  if (numel_ == 0) return true;  // before the other sizes are multiplied: they may be any
   int64_t expected = 1;
   for (int64_t d = dim(); d-- > 0;) {
-    if (sizes_[d] == 0) return true;
     if (sizes_[d] == 1) continue;
-    if (strides_[d] != expected) return numel_ == 0;
+    if (strides_[d] != expected) return false;
     expected *= sizes_[d];
   }
   return true;
@@ -116,6 +116,7 @@ Tensor empty(const Ints& sizes, DType dtype) {
 
 Ints dense_strides(const Tensor& like) {
   // As TensorImpl::is_non_overlapping_and_dense, then infer_dense_strides.
+  if (like.numel() == 0) return contiguous_strides(like.sizes());
   const int64_t rank = like.dim();
   Ints order;
   for (int64_t d = 0; d < rank; ++d) order.push_back(d);
@@ -130,8 +131,7 @@ Ints dense_strides(const Tensor& like) {
     dense = dense && like.stride(d) == expected;
     expected *= like.size(d);
   }
-  if (like.is_contiguous() || dense)
-    return like.numel() == 0 ? contiguous_strides(like.sizes()) : like.strides();
+  if (like.is_contiguous() || dense) return like.strides();
   return dense_strides(like.sizes(), {like.strides()});
 }
 
@@ -177,7 +177,7 @@ Tensor empty_channels_last(const Ints& sizes, DType dtype) {
 bool is_channels_last(const Tensor& t) {
   // As c10::is_channels_last_strides_2d_s4 and …3d_s5.
   const int64_t rank = t.dim();
-  if ((rank != 4 && rank != 5) || t.stride(1) == 0) return false;
+  if ((rank != 4 && rank != 5) || t.stride(1) == 0 || t.numel() == 0) return false;
   int64_t least = 0;
   const auto rises = [&](int64_t d) {
     if (t.size(d) == 0 || t.stride(d) < least) return false;
