@@ -22,7 +22,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from backend_common import backend as registry
-from backend_common import decompositions
+from backend_common import decompositions, wrong_kernels
 from backend_common.backend import Backend
 from backend_common.complex_numbers import write_complex_out
 from backend_common.diagnostics import Diagnostics, Rejection, source_line
@@ -144,7 +144,7 @@ def _lower(
     exported = {name: write_complex_out(name, program) for name, program in exported.items()}
     sizes = {name: input_bounds(program) for name, program in exported.items()}
     programs: Mapping[str, ExportedProgram] = exported
-    decomposed: set[decompositions.Operator] = set()
+    decomposed: set[wrong_kernels.Operator] = set()
     withdrawn: dict[str, dict[str, Rejection]] = {name: {} for name in programs}
     while True:
         for transform in chosen.passes(checked_options):
@@ -161,7 +161,7 @@ def _lower(
             continue
         # What the backend left, and no kernel computes as eager does, is written with other
         # operators. Rare, and not known before: a backend's choice may depend on anything.
-        needed = set[decompositions.Operator]().union(
+        needed = set[wrong_kernels.Operator]().union(
             *(_needed_decompositions(edge.exported_program(name)) for name in programs)
         )
         if needed <= decomposed:
@@ -215,12 +215,12 @@ def _only_data_file(executorch: ExecutorchProgramManager) -> bytes | None:
     return bytes(next(iter(files.values()))) if files else None
 
 
-def _needed_decompositions(program: ExportedProgram) -> set[decompositions.Operator]:
+def _needed_decompositions(program: ExportedProgram) -> set[wrong_kernels.Operator]:
     return decompositions.needed(program, registered_kernels())
 
 
 def _decompose(
-    name: str, program: ExportedProgram, operators: Collection[decompositions.Operator]
+    name: str, program: ExportedProgram, operators: Collection[wrong_kernels.Operator]
 ) -> ExportedProgram:
     with stage("decomposition", name), torch.no_grad():
         return decompositions.decompose(program, operators)

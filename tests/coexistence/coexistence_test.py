@@ -41,7 +41,9 @@ def folder(tmp_path_factory):
         assert all(row.delegated for row in lowered.report)
         lowered.save(made / f"model{at}.ours.pte")
         exported = torch.export.export(module, inputs)
-        torch._inductor.aoti_compile_and_package(exported, package_path=str(made / f"model{at}.pt2"))
+        torch._inductor.aoti_compile_and_package(
+            exported, package_path=str(made / f"model{at}.pt2")
+        )
         edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
         (made / f"model{at}.xnnpack.pte").write_bytes(edge.to_executorch().buffer)
     return made
@@ -64,8 +66,8 @@ def test_all_are_right(order, folder):
 
 def test_a_wrong_program_is_seen(folder, tmp_path):
     """The child compares with eager: another model's program differs."""
-    for name in os.listdir(folder):
-        Path(tmp_path, name).symlink_to(Path(folder, name))
+    for each in folder.iterdir():
+        Path(tmp_path, each.name).symlink_to(each)
     Path(tmp_path, "model0.pt").unlink()
     module, inputs = models()[0]
     with torch.no_grad():
