@@ -216,15 +216,19 @@ def power_of_tensors(x: Any, exponent: Any) -> Any:
     """Given:  x ** y of integers, whose kernel goes through floats
     Result: products of x, chosen by the bits of y, exact in the dtype
     """
+    even = isinstance(x, int) and x % 2 == 0
     x, exponent = of_result_dtype(x, exponent)
     if x.dtype.is_floating_point or x.dtype is torch.bool:
         return NotImplemented
+    bits = torch.iinfo(x.dtype).bits
     result = torch.ones_like(x * exponent)
     left, base = exponent, x
-    for _ in range(torch.iinfo(x.dtype).bits - x.dtype.is_signed):
+    for _ in range(bits.bit_length() - 1 if even else bits - x.dtype.is_signed):
         odd = torch.bitwise_and(left, 1) == 1
         result = torch.where(odd, result * base, result)
         left, base = torch.div(left, 2, rounding_mode="floor"), base * base
+    if even:  # its higher powers have nothing but zeros in these bits
+        result = torch.where(exponent >= bits, torch.zeros_like(result), result)
     if not x.dtype.is_signed:
         return result
     # 1 and -1 have powers below 0, too; those of other numbers are fractions.
@@ -387,6 +391,10 @@ def convolution(
     steps = weight.shape[2]
     reach = dilation[0] * (steps - 1)
     flat = (stride[1:], padding[1:])
+    dtype = x.dtype
+    if dtype in (torch.float16, torch.bfloat16):  # eager rounds once, at the end
+        x, weight = x.to(torch.float32), weight.to(torch.float32)
+        bias = None if bias is None else bias.to(torch.float32)
     total: Any = 0
     if not transposed:
         x = F.pad(x, (0, 0, 0, 0, padding[0], padding[0]))
@@ -415,7 +423,9 @@ def convolution(
             first = step * dilation[0]
             total = total + F.pad(spread, (0, 0, 0, 0, first, reach - first + output_padding[0]))
         total = total[:, :, padding[0] : total.shape[2] - padding[0]]
-    return total if bias is None else total + bias.view(-1, 1, 1, 1)
+    if bias is not None:
+        total = total + bias.view(-1, 1, 1, 1)
+    return total.to(dtype)
 
 
 def _multiplies_nothing(node: fx.Node) -> bool:

@@ -51,6 +51,16 @@ def test_keep_leaves_an_operator():
     assert "keep" in rows["aten.relu.default"].reason
 
 
+def test_a_size_that_is_not_known_stays_unknown():
+    """as_strided's conversion would fix it."""
+    sizes = (({1: torch.export.Dim("n", min=3, max=16)},),)
+    module = Function(lambda x: x.sin() + torch.as_strided(x * 2, (1, 1), (3, 1), 1))
+    lowered = lower(module, torch.randn(3, 4), dynamic_shapes=sizes)
+    x = torch.randn(3, 7)
+    (output,) = backend_common.load(lowered.buffer).forward(x)
+    torch.testing.assert_close(output, module(x))
+
+
 def test_data_that_only_moves_is_left_alone():
     rows = rows_of(lambda x: x.permute(1, 0), torch.ones(2, 3))
     assert "moves data" in rows["aten.permute_copy.default"].reason

@@ -93,6 +93,8 @@ def _operands(node: fx.Node, ranges: Ranges, but: Sequence[object] = ()) -> str 
 def _move(node: fx.Node, ranges: Ranges) -> str | None:
     if operators.name_of(node) == "aten.as_strided_copy.default":
         value = cast(fx.Node, node.args[0]).meta["val"]
+        if not all(isinstance(number, int) for number in (*value.shape, *value.stride())):
+            return "of a tensor whose sizes are not known"  # the frontend would fix them
         if not value.is_contiguous():
             return "of a tensor whose dimensions are not in their default order"
     return _operands(node, ranges)
@@ -226,13 +228,12 @@ def _cast(node: fx.Node, ranges: Ranges) -> str | None:
     source, target = _dtype(node.args[0]), _dtype(node)
     if source == target or target in FLOATS or target == torch.bool:
         return _operands(node, ranges)
-    if source == torch.float32:
-        found = ranges.of_float(node.args[0])
+    if source in FLOATS:
+        # OpenVINO does not round to half precision what it casts next.
+        found = ranges.of_float(node.args[0]) if source == torch.float32 else None
         if found is None or not inside((int(found[0]), int(found[1])), limits(target)):
             return "OpenVINO's cast of floating point to an integer saturates"
         return None
-    if source in FLOATS:
-        return "OpenVINO may not have rounded halves before it casts them to an integer"
     if inside(ranges.of(node.args[0]), limits(target)):
         return None
     return f"the value is not known to fit {_short(target)}, and OpenVINO saturates"

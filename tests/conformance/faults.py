@@ -12,6 +12,7 @@ FAULTS: tuple[tuple[str, str, str, str], ...] = (
     ("grid_sample *", "*", "bfloat16", "its kernel computes places in bfloat16"),
     ("interpolate bilinear*", "*", "float64", "its kernel computes places in float32"),
     ("interpolate *linear*", "edges*", "", "torch writes it as a + (b - a) w, NaN of infinities"),
+    ("interpolate antialias", "*, dynamic*", "", "its kernel leaves its result's size as it is"),
     ("*max_pool*", "edges*", "", "its kernel drops NaN"),
     (
         "*_mean",
