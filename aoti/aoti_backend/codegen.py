@@ -115,7 +115,7 @@ def _stopped_at_the_source(found: list[Source], vectors: int) -> Iterator[None]:
 
     isa = {256: cpu_vec_isa.VecAVX2, 512: cpu_vec_isa.VecAVX512}[vectors]()
     with (
-        _in_place_of_composites(decompositions.EAGER),
+        _instead_of_torchs(decompositions.COMPOSITES),
         mock.patch.object(codecache.AotCodeCompiler, "compile", staticmethod(take)),
         mock.patch.object(compile_fx, "select_decomp_table", decomposition_table),
         mock.patch.object(cpu_vec_isa, "valid_vec_isa_list", lambda: [isa]),
@@ -126,14 +126,13 @@ def _stopped_at_the_source(found: list[Source], vectors: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _in_place_of_composites(table: Mapping[Any, Callable[..., Any]]) -> Iterator[None]:
-    """Operators that torch takes apart itself, before it asks a table, as the table says."""
-    operators = [operator for operator in table if operator.py_kernels]
+def _instead_of_torchs(composites: Mapping[Any, Callable[..., torch.Tensor]]) -> Iterator[None]:
+    """Composite operators as these functions, not as torch's own."""
     with contextlib.ExitStack() as stack:
-        for operator in operators:
+        for operator, function in composites.items():
             stack.callback(operator._dispatch_cache.clear)
-            replaced = dict.fromkeys(operator.py_kernels, table[operator])
-            stack.enter_context(mock.patch.dict(operator.py_kernels, replaced))
+            functions = dict.fromkeys(operator.py_kernels, function)
+            stack.enter_context(mock.patch.dict(operator.py_kernels, functions))
             operator._dispatch_cache.clear()
         yield
 

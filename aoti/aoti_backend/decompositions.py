@@ -1,8 +1,7 @@
 """Operators that Inductor computes otherwise than eager, or calls a rare kernel for, in others'
 terms.
 
-They are entries of Inductor's own table, and in place of what torch.export writes in their stead,
-for the time of one code generation.
+They are entries of Inductor's own table, for the time of one code generation.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -109,18 +108,21 @@ def _linear_upsampling_to_size(
     return _linear_upsampling(x, output_size, align_corners, scales or None)
 
 
+# torch takes these apart itself, before it asks a table.
+COMPOSITES: Mapping[Any, Callable[..., torch.Tensor]] = {
+    operator: function
+    for packet in (aten.upsample_linear1d, aten.upsample_bilinear2d, aten.upsample_trilinear3d)
+    for operator, function in (
+        (packet.vec, _linear_upsampling_by_factors),
+        (packet.default, _linear_upsampling_to_size),
+    )
+}
+
 EAGER: Mapping[Any, Callable[..., Any]] = {
+    **COMPOSITES,
     aten._trilinear.default: _trilinear,
     aten.div.Tensor_mode: _rounding_division,
     aten.div.Scalar_mode: _rounding_division,
     aten.floor_divide.default: _floor_divide,
     aten.floor_divide.Scalar: _floor_divide,
-    **{
-        operator: function
-        for packet in (aten.upsample_linear1d, aten.upsample_bilinear2d, aten.upsample_trilinear3d)
-        for operator, function in (
-            (packet.vec, _linear_upsampling_by_factors),
-            (packet.default, _linear_upsampling_to_size),
-        )
-    },
 }

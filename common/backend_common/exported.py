@@ -13,6 +13,7 @@ from backend_common.diagnostics import source_line
 from backend_common.errors import LoweringError
 from backend_common.graph import Pass, users_that_mutate
 from backend_common.keep_results_apart import keep_results_apart
+from backend_common.mutations import forget_empty_mutations
 from backend_common.operators import operator_name
 from backend_common.report import Row
 
@@ -186,6 +187,7 @@ def prepare(name: str, program: ExportedProgram) -> None:
     refuse_written_constants(name, program)
     refuse_changing_numbers(name, program)
     refuse_strange_results(name, program)
+    forget_empty_mutations(program)
     keep_results_apart(program.graph_module)
     MakeEmptyResults()(program.graph_module)
     for rewrite in arithmetic_of_sizes.PASSES:

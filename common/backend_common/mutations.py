@@ -64,6 +64,29 @@ def settle_mutations(program: ExportedProgram) -> list[fx.Node]:
     return list(copies.values())
 
 
+def forget_empty_mutations(program: ExportedProgram) -> None:
+    """
+    Given:  what is written to a buffer without elements, which ExecuTorch has no memory for
+    Result: nothing is written
+    """
+    signature = program.graph_signature
+    output = program.graph.output_node()
+    kept = [
+        (spec, value)
+        for spec, value in zip(signature.output_specs, output.args[0], strict=True)  # type: ignore[arg-type]
+        if not (spec.kind is OutputKind.BUFFER_MUTATION and _has_no_elements(value))
+    ]
+    if len(kept) < len(signature.output_specs):
+        signature.output_specs[:] = [spec for spec, _ in kept]
+        output.args = (tuple(value for _, value in kept),)
+        program.graph.eliminate_dead_code()
+        program.graph_module.recompile()
+
+
+def _has_no_elements(value: object) -> bool:
+    return isinstance(value, fx.Node) and 0 in value.meta["val"].shape
+
+
 def _copy_before(output: fx.Node, value: fx.Node) -> fx.Node:
     with output.graph.inserting_before(output):
         copy = output.graph.call_function(_clone, (value,))

@@ -69,6 +69,12 @@ def write_to_both(m, x):
     return x.sum()
 
 
+def write_nothing(m, x):
+    m.a.add_(1)
+    m.b.add_(x)
+    return m.a * 2, m.a.sum() + m.b
+
+
 A, B, C = [1.0, 2.0], [3.0, 4.0], [5.0, 6.0]
 CASES = {
     "swap": (swap, {"a": A, "b": B}, [C]),
@@ -78,6 +84,7 @@ CASES = {
     "input": (write_to_the_input, {}, [A]),
     "returned input": (return_the_written_input, {}, [A]),
     "swapped inputs": (swap_inputs, {}, [A, B]),
+    "without elements": (write_nothing, {"a": [], "b": A}, [B]),
     "input and buffer": (write_to_both, {"a": A}, [B]),
 }
 
