@@ -51,12 +51,21 @@ def test_keep_leaves_an_operator():
     assert "keep" in rows["aten.relu.default"].reason
 
 
-def test_a_size_that_is_not_known_stays_unknown():
-    """as_strided's conversion would fix it."""
-    sizes = (({1: torch.export.Dim("n", min=3, max=16)},),)
-    module = Function(lambda x: x.sin() + torch.as_strided(x * 2, (1, 1), (3, 1), 1))
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.sin() + torch.as_strided(x * 2, (1, 1), (3, 1), 1),
+        lambda x: torch.ops.aten.index_put(x + 1, [None, torch.tensor([0, 2])], x[:, :2]),
+        lambda x: torch.nn.functional.fold(x.unsqueeze(1).expand(-1, 4, -1)[..., :4], (3, 3), (2, 2)),
+    ],
+    ids=["strides", "writes behind a dimension", "fold"],
+)
+def test_a_size_that_is_not_known_stays_unknown(function):
+    """Conversions would fix it, and torch's fake copies of views."""
+    sizes = (({0: torch.export.Dim("n", min=3, max=16)},),)
+    module = Function(function)
     lowered = lower(module, torch.randn(3, 4), dynamic_shapes=sizes)
-    x = torch.randn(3, 7)
+    x = torch.randn(7, 4)
     (output,) = backend_common.load(lowered.buffer).forward(x)
     torch.testing.assert_close(output, module(x))
 

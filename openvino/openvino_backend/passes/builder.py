@@ -25,7 +25,7 @@ class Builder:
             self.like.fake_mode if isinstance(self.like, FakeTensor) else contextlib.nullcontext()
         )
         with mode:
-            made.meta = {"val": target(*values, **named)}
+            made.meta = {"val": _value_of(target, *values, **named)}
         return made
 
     def number(self, value: float) -> fx.Node:
@@ -39,3 +39,15 @@ class Builder:
 
     def where(self, condition: fx.Node, yes: Any, no: Any) -> fx.Node:
         return self.call(aten.where.self, condition, yes, no)
+
+
+def _value_of(target: Any, *values: Any, **named: Any) -> Any:
+    """torch's own kernels for fake copies of views fix the sizes that are not known."""
+    name = target._schema.name.removeprefix("aten::")
+    if not name.endswith("_copy") or name.startswith("_"):
+        return target(*values, **named)
+    if name == "view_copy":
+        view = aten.reshape.default
+    else:
+        view = getattr(getattr(aten, name.removesuffix("_copy")), target._overloadname)
+    return view(*values, **named).clone(memory_format=torch.contiguous_format)
