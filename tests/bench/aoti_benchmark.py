@@ -25,6 +25,7 @@ from torch import nn
 REPEATS = 5  # processes a side
 CALLS = 5  # rounds in a process, of which the median counts
 SECONDS = 0.2  # a round
+LONGEST = 2.0  # seconds of a call, or of several, after which no further round is begun
 
 
 def mlp() -> tuple[nn.Module, tuple[Any, ...]]:
@@ -168,14 +169,14 @@ def call(side: str, name: str, path: Path) -> None:
     """In a child: prints the microseconds of a call."""
     with torch.no_grad():
         run = SIDES[side][1](name, path)
-        times = []
-        for _ in range(CALLS + 1):  # the first warms up
+        times: list[float] = []
+        while len(times) <= CALLS and sum(times) < LONGEST * 1e6:  # the first warms up
             start, count = time.perf_counter(), 0
             while time.perf_counter() - start < SECONDS:
                 run()
                 count += 1
             times.append((time.perf_counter() - start) / count * 1e6)
-    print(json.dumps({"us": statistics.median(times[1:])}))
+    print(json.dumps({"us": statistics.median(times[1:] or times)}))
 
 
 def child(task: str, side: str, name: str, path: Path, threads: int = 1) -> dict[str, float]:
@@ -195,10 +196,14 @@ def child(task: str, side: str, name: str, path: Path, threads: int = 1) -> dict
     return json.loads(result.stdout.splitlines()[-1])  # type: ignore[no-any-return]
 
 
+def file_of(folder: Path, side: str) -> Path:
+    return folder / f"{side}.pt2"  # torch insists on this ending
+
+
 def lowerings(folder: Path, name: str) -> None:
     print(f"\n{name}\n{'':14} {'lowering s':>11} {'program KB':>11}")
     for side in SIDES:
-        made = child("make", side, name, folder / side, threads=os.cpu_count() or 1)
+        made = child("make", side, name, file_of(folder, side), threads=os.cpu_count() or 1)
         if side != "eager":
             kilobytes = made["bytes"] / 1e3
             print(f"{side:14} {made['seconds']:11.1f} {kilobytes:11.0f}", flush=True)
@@ -208,7 +213,7 @@ def calls(folder: Path, name: str, threads: int) -> None:
     results: dict[str, list[float]] = {side: [] for side in SIDES}
     for _ in range(REPEATS):
         for side in SIDES:
-            results[side].append(child("call", side, name, folder / side, threads)["us"])
+            results[side].append(child("call", side, name, file_of(folder, side), threads)["us"])
     medians = {side: statistics.median(measured) for side, measured in results.items()}
     best = min(us for side, us in medians.items() if side != "ours")
     print(
