@@ -56,7 +56,9 @@ def test_keep_leaves_an_operator():
     [
         lambda x: x.sin() + torch.as_strided(x * 2, (1, 1), (3, 1), 1),
         lambda x: torch.ops.aten.index_put(x + 1, [None, torch.tensor([0, 2])], x[:, :2]),
-        lambda x: torch.nn.functional.fold(x.unsqueeze(1).expand(-1, 4, -1)[..., :4], (3, 3), (2, 2)),
+        lambda x: torch.nn.functional.fold(
+            x.unsqueeze(1).expand(-1, 4, -1)[..., :4], (3, 3), (2, 2)
+        ),
     ],
     ids=["strides", "writes behind a dimension", "fold"],
 )
