@@ -43,11 +43,8 @@ class Builder:
 
 def _value_of(target: Any, *values: Any, **named: Any) -> Any:
     """torch's own kernels for fake copies of views fix the sizes that are not known."""
-    name = target._schema.name.removeprefix("aten::")
-    if not name.endswith("_copy") or name.startswith("_"):
-        return target(*values, **named)
-    if name == "view_copy":
-        view = aten.reshape.default
-    else:
-        view = getattr(getattr(aten, name.removesuffix("_copy")), target._overloadname)
-    return view(*values, **named).clone(memory_format=torch.contiguous_format)
+    if target is aten.view_copy.default:
+        return aten.reshape.default(*values).clone(memory_format=torch.contiguous_format)
+    if target is aten.permute_copy.default:
+        return aten.permute.default(*values).clone(memory_format=torch.contiguous_format)
+    return target(*values, **named)

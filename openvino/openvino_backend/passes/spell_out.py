@@ -141,7 +141,9 @@ def _index_put(build: Builder, node: fx.Node) -> fx.Node | None:
     Given:  x[:, i] = y         with x [2, 6, 3], i [4], y [2, 4, 3]
     Result: x.permute(1, 0, 2)[i] = y.permute(1, 0, 2), permuted back
     """
-    x, indices, y, *accumulate = cast(tuple[fx.Node, list[fx.Node | None], fx.Node], node.args)
+    x, indices, y, *accumulate = cast(
+        tuple[fx.Node, list[fx.Node | None], fx.Node, *tuple[bool, ...]], node.args
+    )
     given = [dim for dim, index in enumerate(indices) if index is not None]
     if given == list(range(len(given))):
         return None
