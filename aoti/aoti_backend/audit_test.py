@@ -193,6 +193,14 @@ def test_by_default_the_portable_kernels_take_what_has_no_kernel(shims):
     assert any(row.operator == "aten.add.Tensor" and row.delegated for row in report)
 
 
+def test_what_eager_computes_in_fixed_point_is_left():
+    images = torch.zeros(1, 3, 4, 5, dtype=torch.uint8)
+    larger = Program(lambda x: torch.nn.functional.interpolate(x, size=(8, 9), mode="bilinear"))
+    (row,) = lower(larger, (images,), backend="aoti-cpu").report
+    assert not row.delegated
+    assert "fixed point" in row.reason
+
+
 def generated(function, example) -> codegen.Source:
     program = torch.export.export(Program(function), (example,))
     module = program.module(check_guards=False)

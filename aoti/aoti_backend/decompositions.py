@@ -93,15 +93,6 @@ def _linear_weights(
     return below, above, (places - below).clamp(0.0, 1.0)
 
 
-def _linear_upsampling_by_factors(
-    x: torch.Tensor,
-    output_size: Sequence[int] | None,
-    align_corners: bool,
-    scale_factors: Sequence[float] | None,
-) -> torch.Tensor:
-    return _linear_upsampling(x, output_size, align_corners, scale_factors)
-
-
 def _linear_upsampling_to_size(
     x: torch.Tensor, output_size: Sequence[int], align_corners: bool, *scales: float | None
 ) -> torch.Tensor:
@@ -113,7 +104,7 @@ COMPOSITES: Mapping[Any, Callable[..., torch.Tensor]] = {
     operator: function
     for packet in (aten.upsample_linear1d, aten.upsample_bilinear2d, aten.upsample_trilinear3d)
     for operator, function in (
-        (packet.vec, _linear_upsampling_by_factors),
+        (packet.vec, _linear_upsampling),
         (packet.default, _linear_upsampling_to_size),
     )
 }

@@ -37,6 +37,10 @@ _MOVES = frozenset(
 )
 
 
+# Of images of bytes: bilinear and bicubic.
+_IN_FIXED_POINT = ("aten.upsample_bi", "aten._upsample_bi")
+
+
 def is_selection(node: fx.Node) -> bool:
     """Whether a node takes one of several results."""
     return node.target is python_operator.getitem
@@ -73,7 +77,7 @@ def objection(node: fx.Node) -> str:
             return f"the AOTI backend does not take {short}"
         if value.layout != torch.strided:
             return f"the AOTI backend does not take tensors with layout {value.layout}"
-    if _is_uint8_image(node) and name.split(".")[1].startswith(("upsample_bi", "_upsample_bi")):
+    if _is_uint8_image(node) and name.startswith(_IN_FIXED_POINT):
         return "eager computes it in fixed point for uint8"
     for body in map(body_of, node.all_input_nodes):
         for inner in body.graph.nodes if body is not None else ():

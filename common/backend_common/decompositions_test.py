@@ -74,6 +74,10 @@ CASES = {
         KERNELS.bfloat16(),
     ),
     "powers_of_an_even_number": (lambda x: (torch.pow(2, x), torch.pow(-6, x)), POWERS),
+    "roots_of_halves": (
+        lambda x: (x**0.5, x**-0.5),
+        torch.tensor([0.0, -0.0, 2.0, -2.0, float("inf"), -float("inf")]).half(),
+    ),
     "roots_of_doubles": (lambda x: (x**0.5, x**-0.5), FLOATS.double()),
     "fmod_by_tensor": (torch.fmod, INTS, DIVISORS),
     "fmod_by_number": (lambda x: torch.fmod(x, -3), INTS),

@@ -84,7 +84,9 @@ def forget_empty_mutations(program: ExportedProgram) -> None:
 
 
 def _has_no_elements(value: object) -> bool:
-    return isinstance(value, fx.Node) and 0 in value.meta["val"].shape
+    # Sizes that are not known are not looked at: to ask would fix them.
+    sizes = value.meta["val"].shape if isinstance(value, fx.Node) else ()
+    return any(isinstance(size, int) and size == 0 for size in sizes)
 
 
 def _copy_before(output: fx.Node, value: fx.Node) -> fx.Node:

@@ -247,13 +247,17 @@ def sign(x: torch.Tensor) -> Any:
 
 
 def _is_power(node: fx.Node) -> bool:
-    return _of_integers(node) or node.args[1] in (0.5, -0.5)
+    # Eager's float16 goes through pow itself, as the kernel's.
+    is_root = node.args[1] in (0.5, -0.5) and node.meta["val"].dtype is not torch.float16
+    return _of_integers(node) or is_root
 
 
 def power(x: torch.Tensor, exponent: Any) -> Any:
     """Given:  x ** 5 of integers, whose kernel goes through floats, or x ** 0.5
     Result: products of x, exact in the dtype; the square root, as in eager also of -inf
     """
+    if x.dtype is torch.float16:
+        return NotImplemented
     if x.dtype.is_floating_point:
         root = {0.5: torch.sqrt, -0.5: torch.rsqrt}.get(exponent)
         return NotImplemented if root is None else root(x)
