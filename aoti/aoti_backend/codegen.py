@@ -15,6 +15,7 @@ from unittest import mock
 import torch
 from torch import fx
 
+from aoti_backend import sizes_from_outside
 from aoti_backend.devices import Device
 
 # Of torch's runtime for compiled programs, which reads the blob of constants.
@@ -85,8 +86,13 @@ def generate(module: fx.GraphModule, inputs: Sequence[Any], device: Device, vect
     for node in module.graph.nodes:
         node.meta.pop("from_node", None)  # Inductor's nodes then name ours as their first origin
     found: list[Source] = []
-    with _stopped_at_the_source(found, vectors), device.numerics(), torch.no_grad():
-        compile_fx_aot(module, list(inputs), config_patches={**_OPTIONS, **device.inductor})
+    with (
+        _stopped_at_the_source(found, vectors),
+        device.numerics(),
+        torch.no_grad(),
+        sizes_from_outside.as_symbols_of_their_own(inputs) as told,
+    ):
+        compile_fx_aot(module, told, config_patches={**_OPTIONS, **device.inductor})
     (source,) = found
     return source
 
@@ -119,6 +125,9 @@ def _stopped_at_the_source(found: list[Source], vectors: int) -> Iterator[None]:
         mock.patch.object(codecache.AotCodeCompiler, "compile", staticmethod(take)),
         mock.patch.object(compile_fx, "select_decomp_table", decomposition_table),
         mock.patch.object(cpu_vec_isa, "valid_vec_isa_list", lambda: [isa]),
+        # The inputs that we give, not the values of the module's placeholders.
+        mock.patch.object(compile_fx, "_extract_inputs_from_exported_gm", lambda _, given: given),
+        sizes_from_outside.taken_by_the_wrapper(),
         config.patch({"cpp.simdlen": vectors, "cpp.vec_isa_ok": True}),
         _quiet("torch._inductor"),
     ):

@@ -1,7 +1,7 @@
 """Which parts of a program Inductor compiles."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import final
 
 import torch
@@ -33,6 +33,17 @@ _NUMBER = re.compile(r"_\d+$")
 def _edge_name(operator: torch._ops.OpOverload) -> str:
     """What the Edge dialect calls its nodes, but for a number at the end."""
     return _NUMBER.sub("", str(operator).replace(".", "_"))
+
+
+def _fractions_that_cross(nodes: set[fx.Node]) -> Iterator[fx.Node]:
+    """The nodes that make numbers for others outside, or take them from there: delegates take
+    and give ints and tensors.
+    """
+    for node in nodes:
+        if support.is_fraction(node) and not nodes.issuperset(node.users):
+            yield node
+        elif any(support.is_fraction(each) for each in node.all_input_nodes if each not in nodes):
+            yield node
 
 
 @final
@@ -92,14 +103,25 @@ class AotiPartitioner(Partitioner):
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
 
     def _partitions(self, program: ExportedProgram) -> list[list[fx.Node]]:
-        supported = AllBut(self._objections(program))
-        proposed = CapabilityBasedPartitioner(
-            program.graph_module, supported, allows_single_node_partition=True
-        ).propose_partitions()
+        left: dict[fx.Node, str] = self._objections(program)
+        while True:
+            proposed = [
+                partition.nodes
+                for partition in CapabilityBasedPartitioner(
+                    program.graph_module, AllBut(left), allows_single_node_partition=True
+                ).propose_partitions()
+            ]
+            crossing = [node for nodes in proposed for node in _fractions_that_cross(set(nodes))]
+            if not crossing:
+                break
+            reason = "a number that is no integer goes into a delegate, or comes out of one"
+            for node in crossing:
+                left[node] = reason
+                self._reject(node, reason, "")
         order = {node: index for index, node in enumerate(program.graph.nodes)}
         partitions = []
-        for partition in proposed:
-            nodes = sorted(partition.nodes, key=order.__getitem__)
+        for members in proposed:
+            nodes = sorted(members, key=order.__getitem__)
             if all(support.only_moves(node) for node in nodes):
                 for node in nodes:
                     self._reject(node, "it only moves data, which takes no code of its own", "")

@@ -51,6 +51,11 @@ def is_size(node: fx.Node) -> bool:
     return isinstance(node.meta.get("val"), (torch.SymInt, torch.SymFloat, torch.SymBool, int))
 
 
+def is_fraction(node: fx.Node) -> bool:
+    """Whether a node's value is a number that is computed of sizes and is no integer."""
+    return isinstance(node.meta.get("val"), (torch.SymFloat, torch.SymBool))
+
+
 def only_moves(node: fx.Node) -> bool:
     name = operator_name(node)
     return not name or is_size(node) or (name.split(".")[1:2] or [name])[0] in _MOVES
