@@ -16,6 +16,7 @@ from backend_common.keep_results_apart import keep_results_apart
 from backend_common.mutations import forget_empty_mutations
 from backend_common.operators import operator_name
 from backend_common.report import Row
+from backend_common.shared_memory import settle_shared_memory
 
 aten = torch.ops.aten
 
@@ -185,6 +186,7 @@ def refuse_changing_numbers(name: str, program: ExportedProgram) -> None:
 def prepare(name: str, program: ExportedProgram) -> None:
     """In place; it computes what it did. LoweringError where it cannot be what eager is."""
     refuse_written_constants(name, program)
+    settle_shared_memory(name, program)
     refuse_changing_numbers(name, program)
     refuse_strange_results(name, program)
     forget_empty_mutations(program)

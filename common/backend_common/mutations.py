@@ -26,6 +26,7 @@ def settle_mutations(program: ExportedProgram) -> list[fx.Node]:
     counts what is written to an input among the results, and nothing that is written to a
     buffer: both are of one kind here. Returns the copies.
     """
+    forget_empty_mutations(program)
     signature = program.graph_signature
     output = program.graph.output_node()
     results = list(output.args[0])  # type: ignore[arg-type]
@@ -77,6 +78,10 @@ def forget_empty_mutations(program: ExportedProgram) -> None:
         if not (spec.kind is OutputKind.BUFFER_MUTATION and _has_no_elements(value))
     ]
     if len(kept) < len(signature.output_specs):
+        empty = {spec.target for spec in signature.output_specs} - {spec.target for spec, _ in kept}
+        for node in program.graph.nodes:
+            if signature.inputs_to_buffers.get(node.name) in empty:
+                node.meta.pop("et_init_buffer", None)  # memory that is to be stored
         signature.output_specs[:] = [spec for spec, _ in kept]
         output.args = (tuple(value for _, value in kept),)
         program.graph.eliminate_dead_code()
