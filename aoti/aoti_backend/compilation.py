@@ -29,7 +29,7 @@ _INTERFACE_END = '} // extern "C"'
 
 _HERE = Path(__file__).parent.absolute() / "include"
 
-_HEADERS = ("failed_check.h", "kernels.h", "program.h", "regex")
+_HEADERS = ("convert_to_int8.h", "failed_check.h", "kernels.h", "program.h", "regex")
 
 _COMMON = (
     "-std=c++20",

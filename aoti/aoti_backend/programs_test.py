@@ -86,6 +86,20 @@ def integers(s, a, b, c):
     )
 
 
+OUT_OF_RANGE = (127.0, 128.0, -129.5, 255.0, 260.0, -260.0, 300.7, 40000.0, float("nan"), -0.5)
+
+
+@program(lambda: torch.tensor(OUT_OF_RANGE * 7), lambda: torch.tensor(OUT_OF_RANGE * 9).half())
+def floats_to_bytes(s, x, y):
+    return x.to(torch.int8), x[:65].to(torch.uint8), (x[:64] * 3).round().to(torch.int8), y.char()
+
+
+@program(rand(3, 4), n=lambda: torch.zeros(3, 4), also=[(rand(3, 4),)])
+def one_value_as_several_outputs(s, x):
+    s.n.add_(x)
+    return x, x + 0, x * 1, (x * 1).view(-1), s.n, s.n * 1, s.n + 0
+
+
 @program(rand(2, 3, 40))
 def reductions(s, x):
     return (
