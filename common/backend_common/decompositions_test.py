@@ -38,6 +38,14 @@ CASES = {
         torch.tensor([1.1, -2.3, 2.0], dtype=torch.float64),
         torch.tensor([1.1, -2.3, 2.0]),
     ),
+    "choice_of_a_float64_without_dimensions": (
+        lambda x: torch.where(x > 1, torch.tensor(0.1, dtype=torch.float64), x),
+        OTHERS,
+    ),
+    "choice_of_a_long_without_dimensions": (
+        lambda x: torch.where(x > 1, x, torch.tensor(2**40 + 5)),
+        BYTES,
+    ),
     "remainder_by_number": (lambda x: x % 3, INTS),
     "remainder_by_negative_number": (lambda x: x % -3, INTS),
     "remainder_by_tensor": (torch.remainder, INTS, DIVISORS),

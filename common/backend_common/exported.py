@@ -7,11 +7,13 @@ import torch
 from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.utils import _pytree as pytree
 
 from backend_common import arithmetic_of_sizes
 from backend_common.diagnostics import source_line
 from backend_common.errors import LoweringError
-from backend_common.graph import Pass, users_that_mutate
+from backend_common.graph import Pass, graph_modules, inline_submodule, users_that_mutate
 from backend_common.keep_results_apart import keep_results_apart
 from backend_common.mutations import forget_empty_mutations
 from backend_common.operators import operator_name
@@ -34,6 +36,56 @@ class LetViewsCopy(Pass):
         value = node.meta["val"]
         node.target = aten.reshape.default
         node.meta["val"] = value
+
+
+class InlineGradModes(Pass):
+    """
+    Given:  y = wrap_with_set_grad_enabled(True, body, x)[0]
+    Result: the body's operators on x
+
+    A program has no gradients, and torch's decompositions lose the inputs of such a body.
+    """
+
+    def match(self, node: fx.Node) -> Any:
+        return True if node.target is torch.ops.higher_order.wrap_with_set_grad_enabled else None
+
+    def rewrite(self, node: fx.Node, found: Any) -> None:
+        inline_submodule(node, body=1)
+
+
+class TakeByTensor(Pass):
+    """
+    Given:  y = aten.select(x, 1, i)    with i out of a tensor: x[:, t]
+    Result: y = aten.index(x, [None, t])
+
+    Whether i counts from the end would be asked while the program is built. A selection that is
+    written to stays, for an index is no view.
+    """
+
+    def match(self, node: fx.Node) -> Any:
+        if node.target is not aten.select.int or users_that_mutate(node) is not None:
+            return None
+        index = node.args[2]
+        if not isinstance(index, fx.Node) or not _depends_on_values(index.meta.get("val")):
+            return None
+        return index
+
+    def rewrite(self, node: fx.Node, found: Any) -> None:
+        x, dim = node.args[0], node.args[1] % node.args[0].meta["val"].dim()
+        taken = found.target in (aten.item.default, aten._local_scalar_dense.default)
+        with node.graph.inserting_before(node):
+            if taken and found.args[0].meta["val"].dim() == 0:
+                index = found.args[0]
+            else:
+                index = node.graph.call_function(
+                    aten.scalar_tensor.default, (found,), {"dtype": torch.int64}
+                )
+        node.target = aten.index.Tensor
+        node.args = (x, [None] * dim + [index])
+
+
+def _depends_on_values(value: Any) -> bool:
+    return isinstance(value, torch.SymInt) and bool(free_unbacked_symbols(value))
 
 
 class MakeEmptyResults(Pass):
@@ -165,6 +217,45 @@ def refuse_strange_results(name: str, program: ExportedProgram) -> None:
         raise LoweringError(f"'{name}' returns what a program cannot:", rows)
 
 
+def refuse_texts(name: str, program: ExportedProgram) -> None:
+    """LoweringError where an input is a text: a program would run on, whatever it is."""
+    rows = [
+        Row(
+            *(name, "", f"input '{spec.arg.name}'", "", False, ""),
+            reason=f"it is the text {spec.arg.value!r}, and programs take tensors, numbers and None",
+            remedy="give it a default in forward, or wrap the module in one that passes it",
+        )
+        for spec in program.graph_signature.input_specs
+        if spec.kind is InputKind.USER_INPUT
+        and isinstance(spec.arg, ConstantArgument)
+        and isinstance(spec.arg.value, str)
+    ]
+    if rows:
+        raise LoweringError(f"'{name}' takes what a program cannot:", rows)
+
+
+def refuse_layouts(name: str, program: ExportedProgram) -> None:
+    """LoweringError where a tensor is not dense: sparse, or nested in a jagged layout."""
+    rows = []
+    for module in graph_modules(program.graph_module):
+        for node in module.graph.nodes:
+            leaves = pytree.tree_leaves(node.meta.get("val"))
+            layouts = [leaf.layout for leaf in leaves if isinstance(leaf, torch.Tensor)]
+            strange = [layout for layout in layouts if layout is not torch.strided]
+            if strange and node.op in ("placeholder", "call_function"):
+                operator = operator_name(node)
+                subject = "" if operator else f"'{node.name}'"
+                reason = f"its layout is {strange[0]}, and programs have dense tensors"
+                remedy = "call to_dense() before the program, and use dense operators in it"
+                source = source_line(node)
+                rows.append(
+                    Row(name, operator, subject or node.name, source, False, "", reason, remedy)
+                )
+    if rows:
+        noun = "tensor is" if len(rows) == 1 else "tensors are"
+        raise LoweringError(f"{len(rows)} {noun} not dense in '{name}':", rows)
+
+
 def refuse_changing_numbers(name: str, program: ExportedProgram) -> None:
     """LoweringError where an input is a number that changes from call to call."""
     inputs = set(program.graph_signature.user_inputs)
@@ -188,12 +279,16 @@ def prepare(name: str, program: ExportedProgram) -> None:
     refuse_written_constants(name, program)
     settle_shared_memory(name, program)
     refuse_changing_numbers(name, program)
+    refuse_texts(name, program)
     refuse_strange_results(name, program)
+    refuse_layouts(name, program)
+    InlineGradModes()(program.graph_module)
     forget_empty_mutations(program)
     keep_results_apart(program.graph_module)
     MakeEmptyResults()(program.graph_module)
     for rewrite in arithmetic_of_sizes.PASSES:
         rewrite(program.graph_module)
+    TakeByTensor()(program.graph_module)
     KeepWritesApart()(program.graph_module)
     LetViewsCopy()(program.graph_module)
     PackAttention()(program.graph_module)

@@ -122,3 +122,61 @@ def test_a_number_that_changes_is_refused():
         lower(ScaledByNumber(), (torch.ones(3), 4), backend="portable", dynamic_shapes=shapes)
     program = load(lower(ScaledByNumber(), (torch.ones(3), 4), backend="portable").buffer)
     assert torch.equal(program.forward(torch.ones(3), 4)[0], torch.full((3,), 4.0))
+
+
+class GradModes(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        with torch.no_grad():
+            y = self.linear(x)
+            with torch.enable_grad():
+                y = y + self.linear(y)
+        with torch.set_grad_enabled(True):
+            return y * self.linear(x)
+
+
+def test_modes_of_gradients_leave_no_trace():
+    module, x = GradModes().eval(), torch.randn(2, 3)
+    (output,) = load(lower(module, (x,), backend="portable").buffer).forward(x)
+    torch.testing.assert_close(output, module(x).detach())
+
+
+class Positions(torch.nn.Module):
+    """As positional tables are read."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", torch.arange(15.0).reshape(5, 3))
+
+    def forward(self, x, i):
+        return x + self.table[i], x[i % 3], self.table[:, i % 3].sum()
+
+
+def test_an_index_out_of_a_tensor_takes_any_value():
+    x = torch.tensor([10.0, 20.0, 30.0])
+    program = load(lower(Positions(), (x, torch.tensor(2)), backend="portable").buffer)
+    for i in (0, 4, -1, -5):
+        outputs = program.forward(x, torch.tensor(i))
+        assert all(map(torch.equal, outputs, Positions()(x, torch.tensor(i))))
+
+
+class Reduced(torch.nn.Module):
+    def forward(self, x, how):
+        return x.sum() if how == "sum" else x.mean()
+
+
+def test_a_text_among_the_inputs_is_refused():
+    with pytest.raises(LoweringError, match=r"input 'how'.*the text 'sum'"):
+        lower(Reduced(), (torch.ones(3), "sum"), backend="portable")
+
+
+def test_a_tensor_that_is_not_dense_is_refused_with_the_line_that_makes_it():
+    function = Call(lambda x: torch.sparse.mm(x.to_sparse(), x))
+    with pytest.raises(LoweringError, match="not dense") as caught:
+        lower(function, (torch.eye(3),), backend="portable")
+    (row,) = caught.value.rows
+    assert row.operator == "aten.to_sparse.default" and row.source.startswith("exported_test.py:")
+    assert "torch.sparse_coo" in row.reason and "to_dense" in row.remedy

@@ -1,6 +1,7 @@
 """`lower`: from a module to the bytes of a program, with a report of every operator."""
 
 import dataclasses
+import difflib
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy as shallow_copy
@@ -28,6 +29,7 @@ from backend_common.complex_numbers import write_complex_out
 from backend_common.diagnostics import Diagnostics, Rejection, source_line
 from backend_common.dim_orders import settle_dim_orders
 from backend_common.emission_causes import causes
+from backend_common.emission_gaps import emission_gaps_filled
 from backend_common.errors import LoweringError, WithdrawalError
 from backend_common.exported import prepare
 from backend_common.kernels import registered_kernels
@@ -40,6 +42,7 @@ from backend_common.report import Row
 from backend_common.shared_state import share_state
 from backend_common.sizes import input_bounds, refuse_narrowed, settle_sizes
 from backend_common.stages import stage
+from backend_common.strange_dtypes import strange_dtypes
 from backend_common.trace_once import trace_once
 from backend_common.typed_numbers import typed_numbers
 
@@ -146,6 +149,7 @@ def _lower(
     programs: Mapping[str, ExportedProgram] = exported
     decomposed: set[wrong_kernels.Operator] = set()
     withdrawn: dict[str, dict[str, Rejection]] = {name: {} for name in programs}
+    seen: set[str] = set()
     while True:
         for transform in chosen.passes(checked_options):
             programs = {
@@ -159,6 +163,8 @@ def _lower(
             if not _withdraw(withdrawal, withdrawn):
                 raise
             continue
+        rows = [row for name in programs for row in _rows(edge, name, chosen, diagnostics[name])]
+        seen |= {row.operator for row in rows}
         # What the backend left, and no kernel computes as eager does, is written with other
         # operators. Rare, and not known before: a backend's choice may depend on anything.
         needed = set[wrong_kernels.Operator]().union(
@@ -173,8 +179,13 @@ def _lower(
         }
     for name in programs:
         refuse_narrowed(name, sizes[name], edge.exported_program(name))
-    rows = [row for name in programs for row in _rows(edge, name, chosen, diagnostics[name])]
-    _warn_of_unknown(keep, rows)
+    _refuse_unknown(keep, seen)
+    strange = [
+        row for name in programs for row in strange_dtypes(name, edge.exported_program(name))
+    ]
+    if strange:
+        noun = "operator has" if len(strange) == 1 else "operators have"
+        raise LoweringError(f"{len(strange)} {noun} no kernel for a dtype:", strange)
     say("emit the program")
     executorch = _to_executorch(edge, external_weights, shares)
     _check_kernels(executorch, rows)
@@ -183,20 +194,21 @@ def _lower(
         return Lowered(buffer, tuple(rows), _only_data_file(executorch))
 
 
-class KeepWarning(UserWarning):
-    """A name in `keep` is no operator of the program."""
-
-
-def _warn_of_unknown(keep: Collection[str], rows: Sequence[Row]) -> None:
-    there = {row.operator for row in rows}
+def _refuse_unknown(keep: Collection[str], there: Collection[str]) -> None:
+    """LoweringError where a name in `keep` is no operator that a backend could have taken."""
+    rows = []
     for name in keep:
         operator = name.replace("::", ".")
-        if not any(each == operator or each.startswith(operator + ".") for each in there):
-            warnings.warn(
-                f"keep names '{name}', and the program's operators are {', '.join(sorted(there))}",
-                KeepWarning,
-                stacklevel=4,
-            )
+        if any(each == operator or each.startswith(operator + ".") for each in there):
+            continue
+        known = sorted(there)
+        close = difflib.get_close_matches(operator, known, n=3) or known
+        remedy = f"there {'is' if len(close) == 1 else 'are'} {', '.join(close)}"
+        reason = "`keep` names it, and the program has no such operator"
+        rows.append(Row("", name, name, "", False, "", reason, remedy if close else ""))
+    if rows:
+        noun = "name" if len(rows) == 1 else "names"
+        raise LoweringError(f"{len(rows)} {noun} in `keep` that no operator has:", rows)
 
 
 def _withdraw(withdrawal: WithdrawalError, withdrawn: dict[str, dict[str, Rejection]]) -> bool:
@@ -309,7 +321,7 @@ def _to_executorch(
     )
     if external_weights:
         _move_outside(edge)
-    with stage("emitting the program"):
+    with stage("emitting the program"), emission_gaps_filled():
         try:
             return edge.to_executorch(config)
         except Exception as error:

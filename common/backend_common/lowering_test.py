@@ -22,7 +22,6 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 from backend_common import ExecutionError, LoweringError, Method, load, lower, lowering
 from backend_common import backend as registry
 from backend_common.harness import difference
-from backend_common.lowering import KeepWarning
 from backend_common.options import check_options
 
 X = torch.tensor([[1.0, -2.0, 3.0, 4.0]])
@@ -518,9 +517,11 @@ def test_an_operator_without_a_kernel_keeps_the_backends_reason(names, monkeypat
     assert row.remedy == "use lgamma"
 
 
-def test_a_name_in_keep_that_is_no_operator_is_warned_of():
-    with pytest.warns(KeepWarning, match=r"'aten.rleu'.*aten.relu.default"):
-        lower(torch.nn.ReLU(), (torch.ones(2),), backend="portable", keep=["aten.rleu"])
+def test_a_name_in_keep_that_no_operator_has_is_refused_with_those_like_it():
+    with pytest.raises(LoweringError, match="1 name in `keep`") as caught:
+        portable(lambda x: x.relu().sin(), X, keep=["aten.rleu", "aten::sin"])
+    (row,) = caught.value.rows
+    assert row.operator == "aten.rleu" and row.remedy == "there is aten.relu.default"
 
 
 def test_keep_is_a_list():
@@ -565,3 +566,93 @@ def test_what_no_program_can_say_is_named_with_a_remedy(function, inputs, operat
     assert row.operator == operator
     assert row.source.startswith("lowering_test.py:")
     assert remedy in row.remedy
+
+
+# ---------------------------------------------------------------- sizes that depend on values
+
+
+def split(x, n):
+    a, b = n.tolist()
+    torch._check(a >= 0)
+    torch._check(b >= 0)
+    torch._check(a + b == x.shape[0])
+    first, second = x.split([a, b])
+    return first * 2, second.sum(0)
+
+
+def filled(x, n):
+    rows, columns = n.tolist()
+    torch._check(rows >= 0)
+    torch._check(rows <= 9)
+    torch._check(columns >= 0)
+    torch._check(columns <= 9)
+    return torch.ones(rows, columns) * x[0, 0]
+
+
+KNOWN = torch.arange(20.0).reshape(5, 4)
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "others"),
+    [
+        (
+            lambda x, m: x[:, m],
+            (KNOWN, torch.tensor([True, False, True, True])),
+            (KNOWN, torch.zeros(4, dtype=torch.bool)),
+        ),
+        (
+            lambda x, m: (x[m] @ x[m].t(), x[m].softmax(-1), torch.cat([x[m], x])),
+            (KNOWN, torch.tensor([True, False, True, True, False])),
+            (KNOWN, torch.ones(5, dtype=torch.bool)),
+        ),
+        (
+            lambda x: (x[x.nonzero()[:, 0]].sum(), x.nonzero().t()),
+            (torch.tensor([1.0, 0.0, 2.0]),),
+            (torch.zeros(3),),
+        ),
+        (filled, (KNOWN, torch.tensor([2, 3])), (KNOWN, torch.tensor([4, 1]))),
+        (split, (KNOWN, torch.tensor([2, 3])), (KNOWN, torch.tensor([5, 0]))),
+    ],
+    ids=("columns_of_a_mask", "rows_of_a_mask", "places", "sizes_of_a_result", "sizes_of_parts"),
+)
+def test_results_whose_size_depends_on_values(function, inputs, others):
+    program = load(portable(function, *inputs).buffer)
+    for given in (inputs, others):
+        assert difference(leaves(function(*given)), program.forward(*given), 1e-5) == ""
+
+
+def test_a_program_may_return_numbers_alone():
+    def function(x):
+        return x.argmax().item(), x.max().item(), x.shape[0], True
+
+    program = load(portable(function, X).buffer)
+    assert program.forward(X) == [3, 4.0, 1, True]
+    assert program.forward(-X) == [1, 2.0, 1, True]
+
+
+# ---------------------------------------------------------------- dtypes
+
+
+@pytest.mark.parametrize("dtype", [torch.uint16, torch.uint32])
+def test_bytes_of_a_rare_dtype_are_moved(dtype):
+    def function(x):
+        y = x.view(2, 2).unsqueeze(0)
+        return y.expand(3, 2, 2), y[0, 1], x[1:], x[[0, 2]], x.clone()
+
+    x = torch.tensor([1, 2, 3, 65000], dtype=dtype)
+    outputs = load(portable(function, x).buffer).forward(x)
+    assert all(map(torch.equal, outputs, function(x)))
+
+
+@pytest.mark.parametrize(
+    ("function", "operator"),
+    [
+        (lambda x: x.to(torch.uint16), "dim_order_ops._to_dim_order_copy.default"),
+        (lambda x: x.to(torch.float8_e5m2), "dim_order_ops._to_dim_order_copy.default"),
+    ],
+)
+def test_an_operator_of_a_dtype_that_its_kernel_lacks_is_refused(function, operator):
+    with pytest.raises(LoweringError, match="no kernel for a dtype") as caught:
+        portable(function, X)
+    (row,) = caught.value.rows
+    assert row.operator == operator and row.source.startswith("lowering_test.py:")

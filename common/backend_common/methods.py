@@ -1,5 +1,6 @@
 """What users pass to `lower`, as one exported program per method."""
 
+import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -69,7 +70,7 @@ def export_methods(
 
 def _export(name: str, method: Method | ExportedProgram, strict: bool) -> ExportedProgram:
     if isinstance(method, ExportedProgram):
-        return method
+        return _with_own_graph(method)
     if not isinstance(method, Method):
         raise TypeError(
             f"lower: method '{name}' is a {type(method).__name__}; it can be a Method(module, "
@@ -94,6 +95,14 @@ def _export(name: str, method: Method | ExportedProgram, strict: bool) -> Export
             raise LoweringError(
                 f"torch.export of '{name}' failed in {len(causes)} {noun}:", causes
             ) from error
+
+
+def _with_own_graph(program: ExportedProgram) -> ExportedProgram:
+    """What lowering may rewrite; the tensors are the user's."""
+    own = copy.copy(program)
+    own._graph_module = copy.deepcopy(program.graph_module)
+    own._graph_signature = copy.deepcopy(program.graph_signature)
+    return own
 
 
 def _packed(example: torch.Tensor) -> torch.Tensor:

@@ -306,6 +306,21 @@ def comparison(operator: Operator) -> Callable[..., Any]:
     return compare
 
 
+def _promotes_by_category(node: fx.Node) -> bool:
+    x, y = (cast(fx.Node, operand).meta["val"].dtype for operand in node.args[1:])
+    return bool(torch.promote_types(x, y) != node.meta["val"].dtype)
+
+
+def selection(condition: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> Any:
+    """Given:  where(c, x, y) of float32 and a float64 without dimensions, whose kernel takes the
+        two for equals and refuses a result of float32
+    Result: the same of two tensors of float32
+    """
+    if torch.promote_types(x.dtype, y.dtype) == torch.result_type(x, y):
+        return NotImplemented
+    return torch.where(condition, *of_result_dtype(x, y))
+
+
 def _has_several_dtypes(node: fx.Node) -> bool:
     operands = cast("list[fx.Node]", node.args[0])
     return len({operand.meta["val"].dtype for operand in operands}) > 1
@@ -576,6 +591,7 @@ FORMS: Mapping[Operator, Decomposition] = {
         for name in ("eq", "ne", "lt", "le", "gt", "ge")
         for operator in (getattr(aten, name).Tensor,)
     },
+    aten.where.self: Decomposition(selection, "aten::where.self_out", _promotes_by_category),
     aten.cat.default: Decomposition(
         concatenation, "aten::cat.out", _has_several_dtypes, (aten.stack.default,)
     ),

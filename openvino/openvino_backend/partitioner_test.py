@@ -33,6 +33,12 @@ def test_a_plain_model_is_delegated_whole(two_layers):
     [
         (lambda x: x + 1, (torch.tensor([2**40]),), "aten.add.Tensor", "int64 in 32 bits"),
         (lambda x: x * x, (torch.tensor([3], dtype=torch.uint8),), "aten.mul.Tensor", "wrap"),
+        (
+            lambda x: x.sum(dtype=torch.int8),
+            (torch.tensor([200, 100], dtype=torch.uint8),),
+            "aten.sum",
+            "wrap",
+        ),
         (torch.exp, (torch.ones(2, dtype=torch.float64),), "aten.exp.default", "float64"),
         (lambda x: x.int(), (torch.ones(3),), "dim_order_ops._to_dim_order_copy", "saturates"),
     ],

@@ -348,6 +348,10 @@ def _total(node: fx.Node, ranges: Ranges) -> str | None:
         return _float(node, ranges)
     if any(tensor.dtype in FLOATS for tensor in _values(node)):
         return "a sum of floating point in integers"
+    result = limits(_dtype(node))
+    # What is added up is cast to the result's dtype first, where OpenVINO saturates.
+    if not inside(ranges.of(node.args[0]), result) or not inside(ranges.arithmetic(node), result):
+        return f"OpenVINO does not wrap around where a {_short(_dtype(node))} overflows"
     if inside(ranges.arithmetic(node), _EXACT_IN_FLOAT):
         return None
     return "OpenVINO adds integers up in float32, and this sum is not known to fit 24 bits"
