@@ -4,6 +4,7 @@ terms.
 They are entries of Inductor's own table, for the time of one code generation.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -40,6 +41,25 @@ def _rounding_division(x: Any, y: Any, *, rounding_mode: str | None = None) -> A
 
 def _floor_divide(x: Any, y: Any) -> Any:
     return torch.div(x, y, rounding_mode="floor")
+
+
+def _round_to_decimals(x: torch.Tensor, *, decimals: int) -> torch.Tensor:
+    """In float32 and with a quotient: torch's own table overflows float16, and multiplies by the
+    reciprocal. The formula is ATen's.
+    """
+    wide = x.to(torch.float32) if x.dtype.itemsize < 4 else x
+    power = 10.0 ** abs(decimals)
+    rounded = (wide * power).round() / power if decimals > 0 else (wide / power).round() * power
+    return rounded.to(x.dtype)
+
+
+def _gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
+    """Not a number for both infinities, as ATen's float32 kernel has it; so have the narrower."""
+    if approximate != "none" or x.dtype is torch.float64:
+        return NotImplemented
+    wide = x.to(torch.float32)
+    result = wide * 0.5 * (1 + torch.erf(wide * math.sqrt(0.5)))
+    return torch.where(wide.isinf(), math.nan, result).to(x.dtype)
 
 
 def _linear_upsampling(
@@ -112,6 +132,8 @@ COMPOSITES: Mapping[Any, Callable[..., torch.Tensor]] = {
 EAGER: Mapping[Any, Callable[..., Any]] = {
     **COMPOSITES,
     aten._trilinear.default: _trilinear,
+    aten.gelu.default: _gelu,
+    aten.round.decimals: _round_to_decimals,
     aten.div.Tensor_mode: _rounding_division,
     aten.div.Scalar_mode: _rounding_division,
     aten.floor_divide.default: _floor_divide,

@@ -1,6 +1,7 @@
 """Varied programs, several outputs each: lowered, loaded from a file, equal to eager."""
 
 import copy
+import math
 
 import pytest
 import torch
@@ -268,6 +269,12 @@ def embeddings(s, i):
 @program(rand(3, 8, dtype=torch.float16), rand(3, 8, dtype=torch.float16))
 def halves(s, x, y):
     return x + y, x * y - x, F.softmax(x, 1), x.sum(0), x @ y.t(), F.gelu(x), x.float() + y, x > y
+
+
+@program(lambda: torch.tensor([math.inf, -math.inf, math.nan, 1.5, 60000.0]))
+def edges(s, x):
+    half = x.half()
+    return F.gelu(x), F.gelu(half), torch.round(half, decimals=2), torch.round(x / 7, decimals=-2)
 
 
 @program(rand(3, 8, dtype=torch.bfloat16), a=lambda: nn.Linear(8, 4).bfloat16())
