@@ -18,6 +18,7 @@ from backend_common.keep_results_apart import keep_results_apart
 from backend_common.mutations import forget_empty_mutations
 from backend_common.operators import operator_name
 from backend_common.report import Row
+from backend_common.resampling import resample_bytes
 from backend_common.shared_memory import settle_shared_memory
 
 aten = torch.ops.aten
@@ -222,7 +223,7 @@ def refuse_texts(name: str, program: ExportedProgram) -> None:
     rows = [
         Row(
             *(name, "", f"input '{spec.arg.name}'", "", False, ""),
-            reason=f"it is the text {spec.arg.value!r}, and programs take tensors, numbers and None",
+            reason=f"it is the text {spec.arg.value!r}; programs take tensors, numbers and None",
             remedy="give it a default in forward, or wrap the module in one that passes it",
         )
         for spec in program.graph_signature.input_specs
@@ -289,6 +290,7 @@ def prepare(name: str, program: ExportedProgram) -> None:
     for rewrite in arithmetic_of_sizes.PASSES:
         rewrite(program.graph_module)
     TakeByTensor()(program.graph_module)
+    resample_bytes(name, program)
     KeepWritesApart()(program.graph_module)
     LetViewsCopy()(program.graph_module)
     PackAttention()(program.graph_module)

@@ -250,14 +250,23 @@ def _taken(
 # ---------------------------------------------------------------- pooling
 
 
+# Each is a few operators of a program.
+_MANY_WINDOWS = 64
+
+
 def adaptive_max_pool(x: Tensor, output_size: Sequence[int]) -> Any:
     """Over two or three dimensions; a pool of its own for each window, if they are not alike."""
     rank = len(output_size)
     sizes = x.shape[-rank:]
-    if not all(isinstance(size, int) and size > 0 for size in (*sizes, *output_size)):
+    static = all(isinstance(size, int) for size in sizes)
+    if not all(isinstance(size, int) and size > 0 for size in output_size):
+        return NotImplemented
+    if not static and math.prod(output_size) > _MANY_WINDOWS:
+        return NotImplemented
+    if static and not all(sizes):
         return NotImplemented
     pool = F.max_pool2d if rank == 2 else F.max_pool3d
-    if all(size % wanted == 0 for size, wanted in zip(sizes, output_size, strict=True)):
+    if static and all(size % wanted == 0 for size, wanted in zip(sizes, output_size, strict=True)):
         window = [size // wanted for size, wanted in zip(sizes, output_size, strict=True)]
         return pool(x, window, return_indices=True)
     values, indices = [], []
@@ -269,7 +278,11 @@ def adaptive_max_pool(x: Tensor, output_size: Sequence[int]) -> Any:
         part = x
         for dim, (start, end) in enumerate(bounds, x.dim() - rank):
             part = part.narrow(dim, start, end - start)
-        value, within = pool(part, part.shape[-rank:], return_indices=True)
+        if static:
+            value, within = pool(part, part.shape[-rank:], return_indices=True)
+        else:  # a pool's window has to be known
+            value, within = part.flatten(-rank).max(-1)
+            value, within = (each[(..., *[None] * rank)] for each in (value, within))
         values.append(value)
         indices.append(_in_the_whole(within, part.shape[-rank:], sizes, bounds))
     shape = (*x.shape[:-rank], *output_size)
