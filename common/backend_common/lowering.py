@@ -103,6 +103,10 @@ def lower(
     """
     if isinstance(keep, str):
         raise TypeError(f"lower: keep is the text {keep!r}; pass a list of operators, [{keep!r}]")
+    if not all(isinstance(name, str) for name in keep):
+        raise TypeError(f"lower: keep is {list(keep)}; it can hold names of operators only")
+    if not isinstance(options or {}, Mapping):
+        raise TypeError(f"lower: options is a {type(options).__name__}; pass a dict, by name")
     say = progress or (lambda text: None)
     chosen = registry.find(backend)
     with warnings.catch_warnings():

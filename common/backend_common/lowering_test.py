@@ -529,6 +529,13 @@ def test_keep_is_a_list():
         lower(torch.nn.ReLU(), (torch.ones(2),), backend="portable", keep="aten.relu")
 
 
+def test_what_is_given_wrongly_is_named():
+    with pytest.raises(TypeError, match="names of operators only"):
+        lower(torch.nn.ReLU(), (torch.ones(2),), backend="portable", keep=[3])
+    with pytest.raises(TypeError, match="options is a list"):
+        lower(torch.nn.ReLU(), (torch.ones(2),), backend="portable", options=["nan"])
+
+
 class Calls(torch.nn.Module):
     def __init__(self, function):
         super().__init__()

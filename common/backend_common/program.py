@@ -379,6 +379,11 @@ def load(
     """
     if mode not in MODES:
         raise ExecutionError(f"load mode '{mode}' is none of {', '.join(MODES)}")
+    if not isinstance(options or {}, Mapping):
+        raise TypeError(f"load: options is a {type(options).__name__}; pass a dict, by name")
+    if data is not None and not isinstance(data, (str, Path)):
+        raise TypeError(f"load: data is a {type(data).__name__}; it can be a path")
+    _refuse_unknown_backends(options or {})
     handle = ctypes.c_void_p()
     data_path = str(data).encode() if data is not None else None
     if isinstance(source, (str, Path)):
@@ -422,6 +427,16 @@ def _load_delegate(backend_id: str) -> None:
         if backend_id not in registered_backends():
             del _delegates[backend_id]
             raise ExecutionError(f"the library of '{backend_id}' was loaded and did not register")
+
+
+def _refuse_unknown_backends(options: Mapping[str, Any]) -> None:
+    """ExecutionError where options are under a name that is no backend's, nor its id."""
+    for name, value in options.items():
+        if not isinstance(value, Mapping):
+            continue
+        if name not in registry.names() and registry.find_by_id(name) is None:
+            there = ", ".join(registry.names())
+            raise ExecutionError(f"options are given for '{name}', and the backends are: {there}")
 
 
 def _options_of(options: Mapping[str, Any], backend_id: str, name: str) -> dict[str, Any]:

@@ -482,3 +482,12 @@ def test_several_keywords_are_refused_since_a_program_keeps_no_names():
     with pytest.raises(ExecutionError, match=r"keywords b, a.*by position"):
         program.forward(x, b=b, a=a)
     assert torch.equal(program.forward(x, a, b)[0], torch.full((2,), 4.0))
+
+
+def test_what_load_is_given_wrongly_is_named(add):
+    with pytest.raises(TypeError, match="options is a list"):
+        load(add, options=["device"])
+    with pytest.raises(TypeError, match="data is a int"):
+        load(add, data=3)
+    with pytest.raises(ExecutionError, match=r"'openvin'.*portable"):
+        load(add, options={"openvin": {"device": "CPU"}})

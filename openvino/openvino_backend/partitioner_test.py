@@ -50,6 +50,42 @@ def test_what_openvino_computes_otherwise_is_left_with_a_reason(function, inputs
     assert reason in row.reason
 
 
+HALF = torch.randn(16, 8, generator=torch.Generator().manual_seed(0)).bfloat16()
+
+
+@pytest.mark.parametrize(
+    ("function", "operator"),
+    [
+        (lambda x: (x * 3).argmax(1), "aten.argmax.default"),
+        (lambda x: (x * 3).max(1), "aten.max.dim"),
+        (lambda x: (x * 127).round(), "aten.round.default"),
+        (lambda x: (x / 3).floor().relu(), "aten.floor.default"),
+        (lambda x: (x * 3 > x + 1).sum(), "aten.gt.Tensor"),
+        (lambda x: (x + 256) - 256, "aten.sub.Tensor"),
+    ],
+)
+def test_what_rounding_to_half_precision_decides_is_left(function, operator):
+    lowered = lower(Function(function), HALF)
+    (row,) = [row for row in lowered.report if row.operator == operator]
+    assert not row.delegated and "does not round to bfloat16" in row.reason
+    (expected, *_) = torch.utils._pytree.tree_leaves(function(HALF))
+    assert torch.equal(backend_common.load(lowered.buffer).forward(HALF)[0], expected)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.t().relu().argmax(1),
+        lambda x: x.round() + x.floor(),
+        lambda x: (x > 0) & (x[:, :1] < x),
+        lambda x: torch.nn.functional.hardshrink(x * 3),
+        lambda x: x + x.sin() + x.cos() - x.exp(),
+    ],
+)
+def test_what_rounding_decides_nothing_of_is_delegated(function):
+    assert all(row.delegated for row in lower(Function(function), HALF).report)
+
+
 def test_keep_leaves_an_operator():
     rows = rows_of(lambda x: torch.relu(x.exp()), torch.ones(3), keep=["aten.relu"])
     assert rows["aten.exp.default"].delegated

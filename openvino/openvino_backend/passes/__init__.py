@@ -6,6 +6,7 @@ from torch import fx
 
 from openvino_backend.options import Options
 from openvino_backend.passes.keep_nan import keep_nan
+from openvino_backend.passes.let_half_overflow import let_half_overflow
 from openvino_backend.passes.make_promotion_explicit import make_promotion_explicit
 from openvino_backend.passes.restore_plain_operators import restore_plain_operators
 from openvino_backend.passes.spell_out import spell_out
@@ -20,7 +21,8 @@ def passes(options: Options) -> tuple[Pass, ...]:
         spell_out,  # before the next two, which see what it writes
         write_quantization_out,  # into operators that the passes below know
         make_promotion_explicit,  # before operands are duplicated by what follows
-        *((keep_nan,) if options.nan == "exact" else ()),
+        # The first of the two before what it adds is rewritten by the second.
+        *((let_half_overflow, keep_nan) if options.nan == "exact" else ()),
     )
 
 
