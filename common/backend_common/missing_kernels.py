@@ -51,8 +51,10 @@ def of_tensors(operator: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def round_decimals(x: Tensor, *, decimals: int) -> Tensor:
-    scale = 10.0 ** abs(decimals)
-    return torch.round(x * scale) / scale if decimals > 0 else torch.round(x / scale) * scale
+    scale, wide = 10.0 ** abs(decimals), x.to(_wide(x.dtype))  # float16 would overflow
+    if decimals > 0:
+        return (torch.round(wide * scale) / scale).to(x.dtype)
+    return (torch.round(wide / scale) * scale).to(x.dtype)
 
 
 def exp2(x: Tensor) -> Tensor:

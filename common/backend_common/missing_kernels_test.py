@@ -123,6 +123,10 @@ CLOSE = {
     ),
     "addr": (lambda x, a, b: torch.addr(x, a, b, beta=0.5, alpha=2), MATRIX, INTS[:3], INTS[:4]),
     "bilinear": (F.bilinear, torch.randn(2, 6, 3), torch.randn(2, 6, 4), torch.randn(5, 3, 4)),
+    "round_to_decimals_of_half": (
+        lambda x: (x.round(decimals=2), x.bfloat16().round(decimals=2)),
+        torch.tensor([60000.0, 1.005, -0.333, 2.5], dtype=torch.float16),
+    ),
     "round_to_decimals": (lambda x: (x.round(decimals=2), (x * 99).round(decimals=-1)), MATRIX),
     "dist": (lambda x, y: torch.dist(x, y), MATRIX, MATRIX * 2),
     "vector_norms": (
