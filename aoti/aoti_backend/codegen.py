@@ -90,6 +90,7 @@ def generate(module: fx.GraphModule, inputs: Sequence[Any], device: Device, vect
         _stopped_at_the_source(found, vectors),
         device.numerics(),
         torch.no_grad(),
+        sizes_from_outside.nothing_assumed(inputs),
         sizes_from_outside.as_symbols_of_their_own(inputs) as told,
     ):
         compile_fx_aot(module, told, config_patches={**_OPTIONS, **device.inductor})

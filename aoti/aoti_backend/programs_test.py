@@ -246,6 +246,14 @@ def attention(s, q, k, v, bias):
     )
 
 
+@program(rand(2, 6, 5, 8), rand(2, 2, 7, 8), rand(2, 1, 7, 8))
+def attention_of_groups(s, q, k, v):
+    return (
+        F.scaled_dot_product_attention(q, k, k, enable_gqa=True),
+        F.scaled_dot_product_attention(q, k, v, enable_gqa=True, is_causal=True),
+    )
+
+
 @program(
     rand(2, 6, 16),
     block=lambda: nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, dropout=0.0),

@@ -5,6 +5,7 @@ A part of a program has not all inputs of the program, which tell every size.
 
 import contextlib
 from collections.abc import Collection, Iterator, Sequence
+from copy import copy
 from types import SimpleNamespace
 from typing import Any, cast
 from unittest import mock
@@ -13,11 +14,11 @@ import sympy
 import torch
 from torch.fx.experimental.symbolic_shapes import DimDynamic
 from torch.utils._sympy.solve import try_solve
-from torch.utils._sympy.value_ranges import bound_sympy
+from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 
-class UnknownSizes(Exception):
-    """A size that nothing tells when the part stands alone."""
+class AssumedSizes(Exception):
+    """Code that is right for some sizes alone."""
 
 
 @contextlib.contextmanager
@@ -28,26 +29,67 @@ def as_symbols_of_their_own(inputs: Sequence[Any]) -> Iterator[list[Any]]:
 
     inputs: fake tensors and ints, symbolic or not. Inductor takes a symbol's value from the
     input that has it for a size, or solves an equation in which it is the only one.
-    UnknownSizes if what is done with the result needs to know of p what was known of n * m.
     """
     environment, values = _environment(inputs), _values(inputs)
     own: dict[sympy.Expr, Any] = {}
     expressions = [value.node.expr for value in values]
+    ints = {each.node.expr for each in inputs if isinstance(each, torch.SymInt)}
     while unknown := _unknown(expressions):
         whole = min(unknown, key=lambda each: (each.count_ops(), str(each)))
-        own[whole] = _new_size(environment, whole, f"size_{len(own)}")
+        own[whole] = _new_size(environment, whole, f"size_{len(own)}", whole not in ints)
         symbol = own[whole].node.expr
         expressions = [each.xreplace({whole: symbol}) for each in expressions]
     if not own:
         yield list(inputs)
         return
-    before = len(environment.guards)
     yield [_with(own, each) for each in inputs]
-    symbols = {size.node.expr for size in own.values()}
-    asked = {each for guard in environment.guards[before:] for each in guard.expr.free_symbols}
-    if lost := symbols & (asked | set(environment.replacements)):
-        told = ", ".join(str(whole) for whole, size in own.items() if size.node.expr in lost)
-        raise UnknownSizes(f"a size, {told}, has to be known in its parts")
+
+
+# What a ShapeEnv learns when something is assumed of a size.
+_LEARNT = ("guards", "axioms", "replacements", "var_to_range", "divisible")
+# Its methods that remember what they were asked, whatever has been learnt since.
+_ANSWERS = ("_inner_evaluate_expr", "_maybe_guard_rel", "guard_or_defer_runtime_assert")
+
+
+@contextlib.contextmanager
+def nothing_assumed(inputs: Sequence[Any]) -> Iterator[None]:
+    """AssumedSizes where what is done inside holds for some of the sizes alone, such as those of
+    the example: code has no guards. What is known of sizes is left as it was.
+    """
+    environment = _environment(inputs)
+    if environment is None:
+        yield
+        return
+    names = _names(inputs)
+    before = {name: copy(getattr(environment, name)) for name in _LEARNT}
+    _forget_answers(environment)  # those that were assumptions before are ones again
+    try:
+        yield
+        guards = [guard.expr for guard in environment.guards[len(before["guards"]) :]]
+        if guards:
+            assumed = guards[0].xreplace(names)
+            raise AssumedSizes(f"its code would be for {assumed} alone")
+    finally:
+        for name, value in before.items():
+            setattr(environment, name, value)
+        _forget_answers(environment)
+
+
+def _forget_answers(environment: Any) -> None:
+    for name in _ANSWERS:
+        getattr(environment, name).cache_clear()
+    environment._version_counter += 1
+    environment._replacements_version_counter += 1
+
+
+def _names(inputs: Sequence[Any]) -> dict[sympy.Basic, sympy.Basic]:
+    return {
+        size.node.expr: sympy.Symbol(f"input {index}'s size {dim}")
+        for index, each in enumerate(inputs)
+        if isinstance(each, torch.Tensor)
+        for dim, size in enumerate(each.shape)
+        if isinstance(size, torch.SymInt) and isinstance(size.node.expr, sympy.Symbol)
+    }
 
 
 def _values(inputs: Sequence[Any]) -> list[torch.SymInt]:
@@ -80,10 +122,12 @@ def solution(expression: Any, symbol: Any, value: sympy.Symbol) -> sympy.Expr | 
     return None if solved is None else cast(sympy.Expr, solved[1])
 
 
-def _new_size(environment: Any, whole: sympy.Expr, name: str) -> Any:
+def _new_size(environment: Any, whole: sympy.Expr, name: str, of_tensor: bool) -> Any:
     from torch._dynamo.source import ConstantSource
 
     found = bound_sympy(whole, environment.var_to_range)
+    if of_tensor:  # bounds are wide where a difference is of sizes that belong together
+        found = ValueRanges(max(found.lower, 0), found.upper)
     hint = int(whole.xreplace(environment.backed_var_to_val))
     source = ConstantSource(name)
     symbol = environment.create_symbol(

@@ -51,14 +51,14 @@ class Program(torch.nn.Module):
         return self.function(x)
 
 
-def lowered(function):
+def lowered(function, keep=(KEPT,)):
     example = torch.randn(6, 3)
     shapes = ({0: ROWS, 1: COLUMNS},)
     return lower(
         *(Program(function), (example,)),
         backend="aoti-cpu",
         dynamic_shapes=shapes,
-        keep=[KEPT],
+        keep=keep,
     )
 
 
@@ -85,6 +85,19 @@ def test_fractions_stay_outside_where_a_delegate_would_take_or_give_them():
         row.operator for row in program.report if row.delegated
     }
     same_as_eager(program, fractions_of_sizes)
+
+
+def pooled_to_a_fixed_size(x):
+    return F.adaptive_avg_pool2d(x[None], 3), x.sin()
+
+
+def test_code_for_the_examples_sizes_alone_is_not_taken():
+    program = lowered(pooled_to_a_fixed_size, keep=())
+    (left,) = (row for row in program.report if row.operator == "aten._adaptive_avg_pool2d.default")
+    assert not left.delegated
+    assert "its code would be for Eq(input 0's size" in left.reason
+    assert any(row.delegated for row in program.report)
+    same_as_eager(program, pooled_to_a_fixed_size)
 
 
 def same_as_eager(program, function):
