@@ -309,6 +309,19 @@ def _in_the_whole(
     return place
 
 
+# ---------------------------------------------------------------- tensors out of numbers
+
+
+def fft_frequencies(n: int, d: float = 1.0, *, dtype: Any = None, **unused: Any) -> Tensor:
+    positive = torch.arange((n + 1) // 2, dtype=dtype or torch.get_default_dtype())
+    negative = torch.arange(-(n // 2), 0, dtype=positive.dtype)
+    return torch.cat([positive, negative]) * (1.0 / (n * d))
+
+
+def real_fft_frequencies(n: int, d: float = 1.0, *, dtype: Any = None, **unused: Any) -> Tensor:
+    return torch.arange(n // 2 + 1, dtype=dtype or torch.get_default_dtype()) * (1.0 / (n * d))
+
+
 # ---------------------------------------------------------------- writes into views
 
 
@@ -481,6 +494,8 @@ FORMS: Mapping[Operator, tuple[Callable[..., Any], str]] = {
     aten.round.decimals: (round_decimals, "round.decimals_out"),
     aten.adaptive_max_pool2d.default: (adaptive_max_pool, "adaptive_max_pool2d.out"),
     aten.adaptive_max_pool3d.default: (adaptive_max_pool, "adaptive_max_pool3d.out"),
+    aten.fft_fftfreq.default: (fft_frequencies, "fft_fftfreq.out"),
+    aten.fft_rfftfreq.default: (real_fft_frequencies, "fft_rfftfreq.out"),
     aten.rrelu_with_noise_functional.default: (rrelu_with_noise, "rrelu_with_noise_functional"),
     aten.addbmm.default: (addbmm, "addbmm.out"),
     aten._trilinear.default: (trilinear, "_trilinear.out"),

@@ -73,6 +73,9 @@ EXACT = {
         lambda x: F.adaptive_max_pool2d(x[0, :, :6, :4], (3, 2), return_indices=True),
         IMAGE,
     ),
+    "fft_frequencies": (lambda x: x[0] * torch.fft.fftfreq(4, 0.3), MATRIX),
+    "fft_frequencies_of_an_odd_number": (lambda x: x[0, :3] * torch.fft.fftfreq(3), MATRIX),
+    "real_fft_frequencies": (lambda x: x[0] * torch.fft.rfftfreq(7, 0.3), MATRIX),
     "adaptive_max_pool1d": (lambda x: F.adaptive_max_pool1d(x[0], 3), IMAGE),
     "adaptive_max_pool3d": (lambda x: F.adaptive_max_pool3d(x, (2, 3, 1)), IMAGE),
     "diagonal_scatter": (lambda x, y: torch.diagonal_scatter(x, y), MATRIX, MATRIX[0, :3]),
@@ -180,6 +183,19 @@ def test_exact(exact, name):
 def test_close(close, name):
     expected, actual = close[name]
     assert difference(expected, actual, 1e-6 if expected[0].dtype != torch.half else 1e-3) == ""
+
+
+def test_adaptive_max_pool_of_dynamic_sizes():
+    class Pool(nn.Module):
+        def forward(self, x):
+            return F.adaptive_max_pool2d(x, (2, 3), return_indices=True)
+
+    sizes = {2: torch.export.Dim("h", min=5, max=20), 3: torch.export.Dim("w", min=5, max=20)}
+    program = lower(Pool(), (torch.randn(2, 3, 8, 9),), backend="portable", dynamic_shapes=(sizes,))
+    loaded = load(program.buffer)
+    for shape in ((2, 3, 8, 9), (2, 3, 5, 13), (2, 3, 20, 5)):
+        x = torch.randn(shape)
+        assert difference(Pool()(x), loaded.forward(x), 0) == ""
 
 
 RANDOM = {
