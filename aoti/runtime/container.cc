@@ -1,5 +1,6 @@
 #include "executorch_backends/aoti/runtime/container.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -17,6 +18,17 @@ bool find(const Code& code, const char* name, Function* out, std::string* missin
   *out = reinterpret_cast<Function>(code.find(name));
   if (*out == nullptr) *missing = name;
   return *out != nullptr;
+}
+
+/// A program returns one handle twice for a value that is two of its outputs: each gets its own,
+/// or null where there is no memory for it, which is an error as soon as it is looked at.
+void own_repeated_outputs(std::vector<AtenTensorHandle>* outputs) {
+  for (auto output = outputs->begin(); output != outputs->end(); ++output) {
+    if (*output == nullptr || std::find(outputs->begin(), output, *output) == output) continue;
+    AtenTensorHandle own = nullptr;
+    if (aoti_torch_new_tensor_handle(*output, &own) != AOTI_TORCH_SUCCESS) own = nullptr;
+    *output = own;
+  }
 }
 
 }  // namespace
@@ -177,7 +189,8 @@ Error Container::run(std::vector<OwnedTensor>* inputs, std::vector<OwnedTensor>*
   // are still ours.
   for (size_t i = 0; i < inputs->size(); ++i) (*inputs)[i].reset(raw_inputs_[i]);
   inputs->clear();
-  for (AtenTensorHandle& output : raw_outputs_) outputs->emplace_back(output);
+  own_repeated_outputs(&raw_outputs_);
+  for (AtenTensorHandle output : raw_outputs_) outputs->emplace_back(output);
   // It ignores what some shims return: those have left a text.
   ETB_REQUIRE(!failed && *executorch_backends_aoti_last_error() == '\0', Internal,
               "AOTI: the run failed: %s", reason().c_str());

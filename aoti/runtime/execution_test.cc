@@ -122,6 +122,28 @@ TEST_F(FakeModels, AViewOfAnInputIsAnOutput) {
   EXPECT_EQ(in.data(), kGiven);
 }
 
+// As AOTInductor returns a value that is several outputs, which is an input or not.
+TEST_F(FakeModels, OneHandleIsSeveralOutputs) {
+  const auto handle =
+      load(program("inputs 1\noutput input 0 2,3 3,1 0\noutput again\noutput again\n"
+                   "output buffer 2,3 3,1 0\noutput again\n",
+                   {kMatrix}, {kMatrix, kMatrix, kMatrix, kMatrix, kMatrix}));
+  ASSERT_NE(handle, nullptr) << log();
+  Floats in(ScalarType::Float, {2, 3}, kGiven);
+  Floats first(ScalarType::Float, {2, 3}), second(ScalarType::Float, {2, 3});
+  Floats third(ScalarType::Float, {2, 3}), doubled(ScalarType::Float, {2, 3});
+  Floats again(ScalarType::Float, {2, 3});
+  for (int calls = 0; calls < 2; ++calls) {
+    ASSERT_EQ(execute(handle, {in.value(), first.value(), second.value(), third.value(),
+                               doubled.value(), again.value()}),
+              Error::Ok)
+        << log();
+    for (Floats* out : {&first, &second, &third}) EXPECT_EQ(out->data(), kGiven);
+    EXPECT_EQ(doubled.data(), (std::vector<float>{2, 4, 6, 8, 10, 12}));
+    EXPECT_EQ(again.data(), doubled.data());
+  }
+}
+
 TEST_F(FakeModels, AnIntIsWrittenOverAnIntOrNone) {
   const auto handle = load(program("output calls\n", {}, {kInteger}));
   ASSERT_NE(handle, nullptr) << log();

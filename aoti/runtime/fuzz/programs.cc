@@ -170,6 +170,8 @@ std::vector<Recipe> seeds() {
        {tensor({2, 3})},
        {tensor({2, 3})},
        std::string(67, '\7')},
+      testing::program("inputs 1\noutput input 0 2,3 3,1 0\noutput again\noutput again\n",
+                       {tensor({2, 3})}, {tensor({2, 3}), tensor({2, 3}), tensor({2, 3})}),
       testing::program("inputs 1\noutput input 0 4 1 0\noutput random\noutput calls\n",
                        {tensor({4}, 5)}, {tensor({4}, 5), integer, integer}),
   };

@@ -250,6 +250,10 @@ class Container {
     ++calls_;
     Owned buffer;
     for (size_t i = 0; i < script_.outputs.size(); ++i) {
+      if (i != 0 && script_.outputs[i].kind == "again") {
+        raw_outputs[i] = raw_outputs[i - 1];
+        continue;
+      }
       raw_outputs[i] = output(script_.outputs[i], inputs, &buffer, stream).release();
     }
     if (script_.synchronises && stream != nullptr && !stream->synchronise(stream->self)) {

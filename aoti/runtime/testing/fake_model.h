@@ -16,6 +16,7 @@
 ///   output random         a number of the shims' random state, which moves on
 ///   output late           0 in the first two runs of a container, then like `random`
 ///   output calls          how often this container has run
+///   output again          the handle of the output before, once more
 ///   output none           nothing, which is wrong
 ///   fail create|constants|share|early|run|delete TEXT    that call returns an error; `early` is a
 ///                         run that has not yet taken its inputs
