@@ -126,6 +126,10 @@ void copy(const Tensor& dst, const Tensor& unexpanded) {
                       const T* const p = from + offsets[1];
                       if (steps[0] == 1 && steps[1] == 1) {
                         std::memmove(q, p, static_cast<size_t>(length) * sizeof(T));
+                      } else if (steps[0] == 1 && steps[1] == 0) {
+                        std::fill(q, q + length, *p);
+                      } else if (steps[0] == 1) {
+                        for (int64_t i = 0; i < length; ++i) q[i] = p[i * steps[1]];
                       } else {
                         for (int64_t i = 0; i < length; ++i) q[i * steps[0]] = p[i * steps[1]];
                       }

@@ -3,34 +3,17 @@
 #include "executorch_backends/aoti/shims/common/iterate.h"
 #include "executorch_backends/aoti/shims/common/tensor.h"
 #include "executorch_backends/aoti/shims/cpu/gemm.h"
+#include "executorch_backends/aoti/shims/cpu/geometry.h"
+#include "executorch_backends/aoti/shims/cpu/shifted_planes.h"
 #include "executorch_backends/aoti/shims/cpu/workspace.h"
 #include "executorch_backends/common/checked/checked.h"
 
-// A convolution is one product of matrices for each image and group: the weights times the patches
-// of the image that they meet. The patches are never stored: they are gathered into the panels
-// that the product reads.
+// A convolution is one product of matrices for each image and group: the weights times what they
+// meet of the image, which is read from shifted planes, or gathered into the panels that a product
+// reads.
 
 namespace executorch_backends::aoti {
 namespace {
-
-/// Which elements of the input an element of the output meets; numbers per spatial dimension.
-struct Geometry {
-  Ints stride, padding, dilation;
-  bool transposed;
-  Ints input, output, kernel;  // sizes
-
-  int64_t rank() const { return kernel.size(); }
-
-  /// The input's coordinate that tap `k` of output `o` reads along `d`; -1 for none.
-  int64_t source(int64_t d, int64_t o, int64_t k) const {
-    if (!transposed) {
-      const int64_t at = o * stride[d] - padding[d] + k * dilation[d];
-      return at < input[d] ? at : -1;  // negative ones are below all
-    }
-    const int64_t at = o + padding[d] - k * dilation[d];
-    return at >= 0 && at % stride[d] == 0 && at / stride[d] < input[d] ? at / stride[d] : -1;
-  }
-};
 
 /// The patches of some channels of an image: row = position in the output, depth = channel and tap.
 template <class T>
@@ -130,60 +113,9 @@ class Patches final : public Panels<Sum<T>> {
 };
 
 struct WideImage;
-struct DepthwiseRow;
 struct ChannelwiseWeights;
 
 Ints tail(const Ints& ints, int64_t from) { return Ints(ints.data() + from, ints.size() - from); }
-
-/// One channel of the output from one of the input: runs along the last dimension.
-template <class T>
-void convolve_channel(const T* image, const Ints& steps, const T* weight, const Geometry& g, T* out,
-                      const Ints& out_steps, Sum<T> alpha, bool accumulate) {
-  using A = Sum<T>;
-  const int64_t last = g.rank() - 1;
-  const int64_t width = g.output[last], step = steps[last], stride = g.stride[last];
-  const int64_t taps = numel_of(g.kernel);
-  Ints lines = g.output;
-  lines[last] = 1;
-  A* const sums = workspace<DepthwiseRow, A>(width);
-  for (int64_t line = 0; line < numel_of(lines); ++line) {
-    int64_t at[3], rest = line, out_offset = 0;
-    for (int64_t d = last; d-- > 0; rest /= g.output[d]) {
-      at[d] = rest % g.output[d];
-      out_offset += at[d] * out_steps[d];
-    }
-    std::fill(sums, sums + width, A{0});
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      const int64_t k = tap % g.kernel[last];
-      int64_t offset = 0, taps_left = tap / g.kernel[last];
-      bool outside = false;
-      for (int64_t d = last; d-- > 0; taps_left /= g.kernel[d]) {
-        const int64_t source = g.source(d, at[d], taps_left % g.kernel[d]);
-        outside = outside || source < 0;
-        offset += source * steps[d];
-      }
-      if (outside) continue;
-      // Input `o * stride + shift` for the outputs begin … end.
-      const int64_t shift = k * g.dilation[last] - g.padding[last];
-      const int64_t begin = shift < 0 ? std::min((-shift + stride - 1) / stride, width) : 0;
-      const int64_t inside = g.input[last] - shift;
-      const int64_t end = inside <= 0 ? 0 : std::min((inside + stride - 1) / stride, width);
-      const T* const from = image + offset + shift * step;
-      const A factor = static_cast<A>(weight[tap]);
-      if (step * stride == 1) {
-        for (int64_t o = begin; o < end; ++o) sums[o] += factor * static_cast<A>(from[o]);
-      } else {
-        for (int64_t o = begin; o < end; ++o) {
-          sums[o] += factor * static_cast<A>(from[o * step * stride]);
-        }
-      }
-    }
-    for (int64_t o = 0; o < width; ++o) {
-      T& to = out[out_offset + o * out_steps[last]];
-      to = static_cast<T>(alpha * sums[o] + (accumulate ? static_cast<A>(to) : A{0}));
-    }
-  }
-}
 
 template <class A>
 using Vector __attribute__((vector_size(32))) = A;
@@ -379,18 +311,31 @@ class ChannelwiseLast {
   }
 };
 
-/// out = alpha (weight * input), added to what is in `out` if so wanted. `weight` is dense:
-/// (output channel, input channel of the group, taps).
+/// Every channel of `out` as its number in `bias`.
+void fill(const Tensor& out, const Tensor& bias) {
+  Tensor channelwise = bias;
+  while (channelwise.dim() < out.dim() - 1) channelwise = unsqueeze(channelwise, channelwise.dim());
+  copy(out, channelwise);
+}
+
+/// out = alpha (weight * input) + bias, added to what is in `out` if so wanted. `weight` is dense:
+/// (output channel, input channel of the group, taps); so is `bias`, if there is one.
 template <class T>
-void convolve(const Tensor& out, const Tensor& input, const Tensor& weight, const Geometry& g,
-              int64_t groups, double alpha, bool accumulate) {
+void convolve(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor* bias,
+              const Geometry& g, int64_t groups, double alpha, bool accumulate) {
   using A = Sum<T>;
+  const bool channelwise_last = ChannelwiseLast<T>::fits(out, input, g, groups);
+  const bool shifted = !channelwise_last && ShiftedPlanes<T>::fits(g);
+  if (bias && !shifted) {
+    fill(out, *bias);
+    accumulate = true;
+  }
   const int64_t channels = input.size(1) / groups, out_channels = out.size(1) / groups;
   const int64_t positions = numel_of(g.output);
   const int64_t depth = channels * numel_of(g.kernel);
   const int64_t images = out.size(0) * groups;
   if (images == 0 || out_channels == 0 || positions == 0) return;
-  if (ChannelwiseLast<T>::fits(out, input, g, groups)) {
+  if (channelwise_last) {
     return ChannelwiseLast<T>(out, input, weight, g, static_cast<A>(alpha), accumulate)();
   }
   const Ints steps = tail(input.strides(), 1), out_steps = tail(out.strides(), 1);
@@ -412,15 +357,11 @@ void convolve(const Tensor& out, const Tensor& input, const Tensor& weight, cons
           input.data<T>() + n * input.stride(0) + group * channels * input.stride(1);
       T* const result = out.data<T>() + n * out.stride(0) + group * out_channels * out.stride(1);
       const T* const filters = weight.data<T>() + group * out_channels * depth;
-      if (channels == 1 && !g.transposed) {
-        parallel_for(out_channels, kGrain / std::max<int64_t>(depth * positions, 1),
-                     [&](int64_t c0, int64_t c1) {
-                       for (int64_t c = c0; c < c1; ++c) {
-                         convolve_channel(image, tail(steps, 1), filters + c * depth, g,
-                                          result + c * out.stride(1), pixel_steps, factor,
-                                          accumulate);
-                       }
-                     });
+      if (shifted) {
+        const ShiftedPlanes<T> planes(g, channels);
+        planes.multiply(filters, bias ? bias->data<T>() + group * out_channels : nullptr,
+                        out_channels, planes.copied(image, steps), result, out.stride(1),
+                        pixel_steps, factor, accumulate);
         continue;
       }
       const Patches<T> patches(image, steps, g);
@@ -555,11 +496,12 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor* bias
   if (bias) {
     require(bias->dim() == 1 && bias->size(0) == out_channels, "a bias of sizes ", bias->sizes(),
             " for ", out_channels, " channels");
-    Tensor channelwise = *bias;
-    for (int64_t d = 0; d < rank; ++d) channelwise = unsqueeze(channelwise, channelwise.dim());
-    copy(out, channelwise);
   }
-  if (channels == 0 && !bias) fill_zero(out);
+  if (channels == 0) {
+    bias ? fill(out, *bias) : fill_zero(out);
+    return out;
+  }
+  const Tensor addends = bias ? contiguous(*bias) : Tensor();
   const Tensor filters = by_output_channel(weight, g.transposed, groups);
   dispatch(Numbers{}, input.dtype(), [&](auto type) {
     using T = typename decltype(type)::type;
@@ -567,14 +509,15 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor* bias
       using R = typename T::value_type;
       const auto product = [&](int to, int image, int filter, double sign, bool accumulate) {
         convolve<R>(part<R>(out, to), part<R>(input, image), contiguous(part<R>(filters, filter)),
-                    g, groups, sign, accumulate);
+                    nullptr, g, groups, sign, accumulate);
       };
+      if (bias) fill(out, addends);
       product(0, 0, 0, 1, bias != nullptr);
       product(0, 1, 1, -1, true);
       product(1, 0, 1, 1, bias != nullptr);
       product(1, 1, 0, 1, true);
     } else {
-      convolve<T>(out, input, filters, g, groups, 1, bias != nullptr);
+      convolve<T>(out, input, filters, bias ? &addends : nullptr, g, groups, 1, false);
     }
   });
   return out;

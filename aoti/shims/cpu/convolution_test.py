@@ -1,5 +1,7 @@
 """Convolutions against ATen's, at any rank, with and without groups, dilated, and transposed."""
 
+import random
+
 import pytest
 import torch
 from shim_calls import COMPLEX, FLOATS, ShimError, Shims, check, compare, values
@@ -165,3 +167,30 @@ def test_a_filter_for_each_channel_where_channels_lie_next_to_each_other(dtype):
                         2e-2 if dtype in FLOATS[2:] else 1e-4,
                         in_float=True,
                     )
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_many_geometries(rank):
+    """Strides beyond the dilation and the kernel, wide paddings, images of a few vectors."""
+    chance = random.Random(rank)
+
+    def each(*numbers):
+        return [chance.choice(numbers) for _ in range(rank)]
+
+    done = 0
+    while done < 60:
+        kernel, stride, dilation = each(1, 2, 3, 3, 5, 7), each(1, 1, 2, 3, 4), each(1, 1, 2, 3, 4)
+        padding, image = (
+            each(0, 0, 1, 2, 5),
+            each(*((1, 3, 8, 17, 40) if rank > 1 else (5, 33, 300))),
+        )
+        reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+        if any(i + 2 * p < r for i, p, r in zip(image, padding, reach, strict=True)):
+            continue
+        groups, channels = chance.choice([(1, 1), (1, 5), (2, 3), (8, 1)])
+        filters = groups * chance.choice([1, 2, 13])
+        x = values([chance.choice([1, 3]), groups * channels, *image], torch.float32, done)
+        w = values([filters, channels, *kernel], torch.float32, done + 1)
+        bias = values([filters], torch.float32, 2) if chance.random() < 0.5 else None
+        run(x, w, bias, stride, padding, dilation, groups=groups)
+        done += 1

@@ -1,5 +1,6 @@
 #include "executorch_backends/aoti/shims/cpu/gemm.h"
 
+#include <immintrin.h>
 #include <omp.h>
 
 #include <cstring>
@@ -15,8 +16,6 @@ namespace {
 constexpr int64_t kDepth = 320;
 constexpr int64_t kBlockRows = 96;  // a multiple of every tile's rows
 constexpr int64_t kBlockColumns = 3072;
-constexpr int64_t kMostInTile = 12 * 32;
-constexpr int64_t kSerialWork = 1 << 16;  // multiplications that are not worth a second thread
 
 /// c = alpha tile + beta c, for c's whole extent; the tile's rows lie `step` apart.
 template <class A>
@@ -54,19 +53,21 @@ void multiply_packed(const Panels<A>& a, const A* right, int64_t depth0, int64_t
                      A alpha, A beta) {
   const Tiles<A>& kernel = tiles<A>();
   const int64_t width = kernel.columns, height = kernel.rows;
-  const int64_t row_blocks = (c.rows + kBlockRows - 1) / kBlockRows;
-  const int64_t panels = (c.columns + width - 1) / width;
-  // As many parts of the columns as give every thread something to do.
-  const int64_t wanted = std::max<int64_t>(2 * omp_get_max_threads() / row_blocks, 1);
-  const int64_t parts = std::min(wanted, panels);
+  const int64_t row_blocks = ceil_div(c.rows, kBlockRows);
+  const int64_t block_rows = ceil_div(ceil_div(c.rows, row_blocks), height) * height;
+  const int64_t panels = ceil_div(c.columns, width);
+  // The columns are divided among the threads where blocks of rows would not occupy all equally.
+  const int64_t threads = omp_get_max_threads();
+  const bool by_rows = row_blocks % threads == 0 || row_blocks >= 8 * threads;
+  const int64_t parts = by_rows ? 1 : std::min(threads, panels);
   const int64_t tasks = row_blocks * parts;
   const int64_t grain = c.rows * c.columns * depth < kSerialWork ? tasks : 1;
   parallel_for(tasks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t row0 = task / parts * kBlockRows;
-      const int64_t rows = std::min(kBlockRows, c.rows - row0);
-      const int64_t panel0 = task % parts * panels / parts;
-      const int64_t panel1 = (task % parts + 1) * panels / parts;
+      const int64_t part = task / row_blocks, row0 = task % row_blocks * block_rows;
+      const int64_t rows = std::min(block_rows, c.rows - row0);
+      if (rows <= 0) continue;
+      const int64_t panel0 = part * panels / parts, panel1 = (part + 1) * panels / parts;
       const int64_t tiles = (rows + height - 1) / height;
       A* const left = workspace<LeftPanels, A>(tiles, height, depth);
       for (int64_t t = 0; t < tiles; ++t) {
@@ -101,6 +102,7 @@ constexpr int64_t kFewRows = 16;
 // Columns that all rows are multiplied with before the next: b's part stays in the first cache.
 constexpr int64_t kStrip = 24;
 constexpr int64_t kDotRows = 4;
+constexpr int64_t kLanesAdded = 16;
 
 template <class A>
 const A* dense_rows(Matrix<const A> a) {
@@ -171,7 +173,10 @@ void row_products(Matrix<const A> a, Matrix<const A> b, Matrix<A> c, A alpha, A 
 template <class A>
 bool multiply_few(Matrix<const A> a, Matrix<const A> b, Matrix<A> c, A alpha, A beta) {
   if (c.rows > kFewRows || c.rows == 0 || c.columns == 0 || b.rows == 0) return false;
-  if (b.row_step == 1) return dot_products(a, b, c, alpha, beta), true;
+  // A dot product adds a vector's lanes up at its end, which a short one does not repay.
+  if (b.row_step == 1 && kLanesAdded * c.rows <= b.rows) {
+    return dot_products(a, b, c, alpha, beta), true;
+  }
   if (b.column_step == 1) return row_products(a, b, c, alpha, beta), true;
   return false;
 }
@@ -219,6 +224,20 @@ void complex_gemm(Matrix<const c10::complex<R>> a, Matrix<const c10::complex<R>>
   real_gemm<R>(part(a, 1), part(b, 0), part(c, 1), alpha, 1);
 }
 
+/// to[k * width + l] = from[l * lane_step + k] for 4 lanes.
+void interleave(const float* from, int64_t lane_step, float* to, int64_t width, int64_t depth) {
+  int64_t k = 0;
+  for (; k + 4 <= depth; k += 4) {
+    __m128 rows[4];
+    for (int l = 0; l < 4; ++l) rows[l] = _mm_loadu_ps(from + l * lane_step + k);
+    _MM_TRANSPOSE4_PS(rows[0], rows[1], rows[2], rows[3]);
+    for (int i = 0; i < 4; ++i) _mm_storeu_ps(to + (k + i) * width, rows[i]);
+  }
+  for (; k < depth; ++k) {
+    for (int l = 0; l < 4; ++l) to[k * width + l] = from[l * lane_step + k];
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -232,10 +251,22 @@ void Rows<T>::pack(Sum<T>* to, int64_t width, int64_t first, int64_t lanes, int6
       for (int64_t l = 0; l < lanes; ++l)
         to[k * width + l] = static_cast<Sum<T>>(from[k * step + l]);
     }
-  } else {
-    for (int64_t l = 0; l < lanes; ++l) {
-      const T* const lane = from + l * lane_step;
-      for (int64_t k = 0; k < depth; ++k) to[k * width + l] = static_cast<Sum<T>>(lane[k * step]);
+    return;
+  }
+  // A few steps of all lanes at a time: what is read and written stays in the first cache.
+  constexpr int64_t kSteps = 64;
+  for (int64_t k0 = 0; k0 < depth; k0 += kSteps) {
+    const int64_t steps = std::min(kSteps, depth - k0);
+    int64_t l = 0;
+    if constexpr (std::is_same_v<T, float>) {
+      for (; step == 1 && l + 4 <= lanes; l += 4) {
+        interleave(from + l * lane_step + k0, lane_step, to + k0 * width + l, width, steps);
+      }
+    }
+    for (; l < lanes; ++l) {
+      for (int64_t k = k0; k < k0 + steps; ++k) {
+        to[k * width + l] = static_cast<Sum<T>>(from[l * lane_step + k * step]);
+      }
     }
   }
 }

@@ -4,6 +4,9 @@
 
 #include "executorch_backends/aoti/shims/cpu/gemm_tiles.h"
 
+#include <cstring>
+#include <type_traits>
+
 namespace executorch_backends::aoti {
 namespace {
 
@@ -11,9 +14,11 @@ namespace {
 #ifdef __AVX512F__
 constexpr int kVectorBytes = 64;
 constexpr int kRows = 12;
+constexpr int kDotColumns = 4;
 #else
 constexpr int kVectorBytes = 32;
 constexpr int kRows = 6;
+constexpr int kDotColumns = 3;
 #endif
 constexpr int kVectors = 2;
 constexpr int kDotRows = 4;
@@ -30,10 +35,11 @@ Vector<A> load(const A* from) {
   return *reinterpret_cast<const Unaligned<A>*>(from);
 }
 
-template <class A, int Count>
-void rows_product(int64_t depth, const A* a, const A* b, int64_t b_step, A* tile) {
+template <class A, int Count, class RowOf>
+void rows_product(int64_t depth, const A* a, RowOf row_of, A* tile) {
   Vector<A> sums[Count][kVectors] = {};
-  for (int64_t k = 0; k < depth; ++k, a += kRows, b += b_step) {
+  for (int64_t k = 0; k < depth; ++k, a += kRows) {
+    const A* const b = row_of(k);
     Vector<A> right[kVectors];
 #pragma GCC unroll 16
     for (int v = 0; v < kVectors; ++v) right[v] = load(b + v * kLanes<A>);
@@ -52,12 +58,54 @@ void rows_product(int64_t depth, const A* a, const A* b, int64_t b_step, A* tile
   }
 }
 
-template <class A, int Count = kRows>
-void product(int64_t count, int64_t depth, const A* a, const A* b, int64_t b_step, A* tile) {
+template <class A, class RowOf, int Count = kRows>
+void product_of(int64_t count, int64_t depth, const A* a, RowOf row_of, A* tile) {
   if constexpr (Count > 1) {
-    if (count < Count) return product<A, Count - 1>(count, depth, a, b, b_step, tile);
+    if (count < Count) return product_of<A, RowOf, Count - 1>(count, depth, a, row_of, tile);
   }
-  rows_product<A, Count>(depth, a, b, b_step, tile);
+  rows_product<A, Count>(depth, a, row_of, tile);
+}
+
+template <class A>
+void product(int64_t count, int64_t depth, const A* a, const A* b, int64_t b_step, A* tile) {
+  product_of<A>(count, depth, a, [=](int64_t k) { return b + k * b_step; }, tile);
+}
+
+template <class A>
+void shifted_product(int64_t count, int64_t depth, const A* a, const A* b, const int64_t* shifts,
+                     A* tile) {
+  product_of<A>(count, depth, a, [=](int64_t k) { return b + shifts[k]; }, tile);
+}
+
+/// Lanes of two vectors, next to each other in pairs, added: those of `a`, then those of `b`.
+template <class A>
+Vector<A> pairs_added(Vector<A> a, Vector<A> b) {
+  using Lane = std::conditional_t<sizeof(A) == 8, int64_t, int32_t>;
+  Vector<Lane> even;
+  for (int l = 0; l < kLanes<A>; ++l) even[l] = 2 * l;
+  return __builtin_shuffle(a, b, even) + __builtin_shuffle(a, b, even + 1);
+}
+
+/// to[j] = the sum of vector j's lanes.
+template <class A, int Count>
+void sums_of(Vector<A>* vectors, A* to) {
+  if constexpr ((Count & (Count - 1)) == 0) {
+    // The sums of all grow together: each step halves what is left to add of every vector.
+    int count = Count;
+#pragma GCC unroll 8
+    for (int lanes = kLanes<A>; lanes > 1; lanes /= 2, count = (count + 1) / 2) {
+#pragma GCC unroll 8
+      for (int j = 0; j < count; j += 2) {
+        vectors[j / 2] = pairs_added<A>(vectors[j], vectors[count > 1 ? j + 1 : j]);
+      }
+    }
+    std::memcpy(to, vectors, Count * sizeof(A));
+  } else {
+    for (int j = 0; j < Count; ++j) {
+      to[j] = 0;
+      for (int l = 0; l < kLanes<A>; ++l) to[j] += vectors[j][l];
+    }
+  }
 }
 
 template <class A, int Rows, int Columns>
@@ -75,12 +123,11 @@ void block_dots(int64_t depth, const A* a, const A* b, int64_t b_step, A* c, int
       for (int j = 0; j < Columns; ++j) sums[i][j] += left * right[j];
     }
   }
+#pragma GCC unroll 4
   for (int i = 0; i < Rows; ++i) {
-    for (int j = 0; j < Columns; ++j) {
-      A sum = 0;
-      for (int l = 0; l < kLanes<A>; ++l) sum += sums[i][j][l];
-      for (int64_t k = whole; k < depth; ++k) sum += a[i * depth + k] * b[j * b_step + k];
-      c[i * c_step + j] = sum;
+    sums_of<A, Columns>(sums[i], c + i * c_step);
+    for (int64_t k = whole; k < depth; ++k) {
+      for (int j = 0; j < Columns; ++j) c[i * c_step + j] += a[i * depth + k] * b[j * b_step + k];
     }
   }
 }
@@ -93,7 +140,7 @@ void dots(int64_t count, int64_t columns, int64_t depth, const A* a, const A* b,
       return dots<A, Rows - 1>(count, columns, depth, a, b, b_step, c, c_step);
     }
   }
-  constexpr int kColumns = Rows > 2 ? 3 : 4;
+  constexpr int kColumns = Rows == 1 ? 8 : Rows == 2 ? 4 : kDotColumns;
   int64_t j = 0;
   for (; j + kColumns <= columns; j += kColumns) {
     block_dots<A, Rows, kColumns>(depth, a, b + j * b_step, b_step, c + j, c_step);
@@ -102,7 +149,7 @@ void dots(int64_t count, int64_t columns, int64_t depth, const A* a, const A* b,
 }
 
 template <class A>
-constexpr Tiles<A> kTiles{kRows, kVectors * kLanes<A>, product<A>, dots<A>};
+constexpr Tiles<A> kTiles{kRows, kVectors * kLanes<A>, product<A>, shifted_product<A>, dots<A>};
 
 }  // namespace
 
