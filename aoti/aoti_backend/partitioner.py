@@ -40,9 +40,9 @@ def _fractions_that_cross(nodes: set[fx.Node]) -> Iterator[fx.Node]:
     and give ints and tensors.
     """
     for node in nodes:
-        if support.is_fraction(node) and not nodes.issuperset(node.users):
-            yield node
-        elif any(support.is_fraction(each) for each in node.all_input_nodes if each not in nodes):
+        if (support.is_fraction(node) and not nodes.issuperset(node.users)) or any(
+            support.is_fraction(each) for each in node.all_input_nodes if each not in nodes
+        ):
             yield node
 
 

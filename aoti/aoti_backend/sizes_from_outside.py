@@ -10,14 +10,14 @@ from types import SimpleNamespace
 from typing import Any, cast
 from unittest import mock
 
-import sympy
+import sympy  # type: ignore[import-untyped]
 import torch
 from torch.fx.experimental.symbolic_shapes import DimDynamic
 from torch.utils._sympy.solve import try_solve
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 
-class AssumedSizes(Exception):
+class AssumedSizesError(Exception):
     """Code that is right for some sizes alone."""
 
 
@@ -53,8 +53,8 @@ _ANSWERS = ("_inner_evaluate_expr", "_maybe_guard_rel", "guard_or_defer_runtime_
 
 @contextlib.contextmanager
 def nothing_assumed(inputs: Sequence[Any]) -> Iterator[None]:
-    """AssumedSizes where what is done inside holds for some of the sizes alone, such as those of
-    the example: code has no guards. What is known of sizes is left as it was.
+    """AssumedSizesError where what is done inside holds for some of the sizes alone, such as
+    those of the example: code has no guards. What is known of sizes is left as it was.
     """
     environment = _environment(inputs)
     if environment is None:
@@ -68,7 +68,7 @@ def nothing_assumed(inputs: Sequence[Any]) -> Iterator[None]:
         guards = [guard.expr for guard in environment.guards[len(before["guards"]) :]]
         if guards:
             assumed = guards[0].xreplace(names)
-            raise AssumedSizes(f"its code would be for {assumed} alone")
+            raise AssumedSizesError(f"its code would be for {assumed} alone")
     finally:
         for name, value in before.items():
             setattr(environment, name, value)
@@ -112,9 +112,11 @@ def _unknown(expressions: Collection[sympy.Expr]) -> list[sympy.Expr]:
 
 def _solvable(expression: sympy.Expr, known: Collection[sympy.Basic]) -> set[sympy.Basic]:
     missing = expression.free_symbols - set(known)
-    if len(missing) != 1 or solution(expression, *missing, sympy.Symbol("size")) is None:
+    if len(missing) != 1:
         return set()
-    return missing
+    (symbol,) = missing
+    solved = solution(expression, symbol, sympy.Symbol("size"))
+    return set() if solved is None else {symbol}
 
 
 def solution(expression: Any, symbol: Any, value: sympy.Symbol) -> sympy.Expr | None:
