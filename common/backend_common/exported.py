@@ -54,6 +54,25 @@ class InlineGradModes(Pass):
         inline_submodule(node, body=1)
 
 
+class DivideByFloats(Pass):
+    """
+    Given:  aten.div(x, -3)      of uint8, say
+    Result: aten.div(x, -3.0)
+
+    A quotient is one of floats, and a program would hold the number as x's dtype has it: 253.
+    """
+
+    def match(self, node: fx.Node) -> Any:
+        if node.target not in (aten.div.Tensor, aten.div.Scalar):
+            return None
+        x, divisor = node.args
+        whole = isinstance(x, fx.Node) and not x.meta["val"].dtype.is_floating_point
+        return divisor if whole and type(divisor) is int else None
+
+    def rewrite(self, node: fx.Node, found: Any) -> None:
+        node.args = (node.args[0], float(found))
+
+
 class TakeByTensor(Pass):
     """
     Given:  y = aten.select(x, 1, i)    with i out of a tensor: x[:, t]
@@ -289,6 +308,7 @@ def prepare(name: str, program: ExportedProgram) -> None:
     MakeEmptyResults()(program.graph_module)
     for rewrite in arithmetic_of_sizes.PASSES:
         rewrite(program.graph_module)
+    DivideByFloats()(program.graph_module)
     TakeByTensor()(program.graph_module)
     resample_bytes(name, program)
     KeepWritesApart()(program.graph_module)

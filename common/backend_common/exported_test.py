@@ -155,6 +155,20 @@ class Positions(torch.nn.Module):
         return x + self.table[i], x[i % 3], self.table[:, i % 3].sum()
 
 
+def test_integers_are_divided_by_numbers_beyond_them():
+    def function(x):
+        return x / -3, x / 300, torch.div(x, 1000)
+
+    class Quotients(torch.nn.Module):
+        def forward(self, x):
+            return function(x)
+
+    x = torch.tensor([0, 1, 7, 127, 200, 255], dtype=torch.uint8)
+    outputs = load(lower(Quotients(), (x,), backend="portable").buffer).forward(x)
+    for output, expected in zip(outputs, function(x), strict=True):
+        torch.testing.assert_close(output, expected, rtol=1e-6, atol=0)
+
+
 def test_an_index_out_of_a_tensor_takes_any_value():
     x = torch.tensor([10.0, 20.0, 30.0])
     program = load(lower(Positions(), (x, torch.tensor(2)), backend="portable").buffer)
