@@ -62,20 +62,6 @@ def _gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
     return torch.where(wide.isinf(), math.nan, result).to(x.dtype)
 
 
-_attention = aten._scaled_dot_product_flash_attention_for_cpu.default
-
-
-def _grouped_attention(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *others: Any, **named: Any
-) -> Any:
-    """Keys and values once for each head of the queries: the kernel takes no groups of heads."""
-    heads = query.shape[1]
-    if key.shape[1] == heads and value.shape[1] == heads:
-        return NotImplemented
-    own = (each.repeat_interleave(heads // each.shape[1], 1) for each in (key, value))
-    return _attention(query, *own, *others, **named)
-
-
 def _linear_upsampling(
     x: torch.Tensor,
     size: Sequence[int] | None,
@@ -146,7 +132,6 @@ COMPOSITES: Mapping[Any, Callable[..., torch.Tensor]] = {
 EAGER: Mapping[Any, Callable[..., Any]] = {
     **COMPOSITES,
     aten._trilinear.default: _trilinear,
-    _attention: _grouped_attention,
     aten.gelu.default: _gelu,
     aten.round.decimals: _round_to_decimals,
     aten.div.Tensor_mode: _rounding_division,

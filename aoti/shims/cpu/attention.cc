@@ -157,8 +157,10 @@ void attention(const Tensor& out, const Tensor& logsumexp, const Tensor& query, 
             const int64_t query0 = i % blocks * kQueries;
             const int64_t head = i / blocks % heads, batch = i / blocks / heads;
             attend<T>(
-                {head_of<const T>(query, batch, head), head_of<const T>(key, batch, head),
-                 head_of<const T>(value, batch, head), head_of<T>(out, batch, head),
+                {head_of<const T>(query, batch, head),
+                 head_of<const T>(key, batch, head * key.size(1) / heads),
+                 head_of<const T>(value, batch, head * value.size(1) / heads),
+                 head_of<T>(out, batch, head),
                  mask ? head_of<const T>(*mask, batch, head) : Matrix<const T>{},
                  logsumexp.data<A>() + batch * logsumexp.stride(0) + head * logsumexp.stride(1),
                  logsumexp.stride(2)},
@@ -198,9 +200,14 @@ AOTITorchError aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
     require(q.dtype() == k.dtype() && q.dtype() == v.dtype(), "dtypes are ", name_of(q.dtype()),
             ", ", name_of(k.dtype()), " and ", name_of(v.dtype()));
     const int64_t width = q.size(3);
-    const Ints keys{q.size(0), q.size(1), k.size(2), width};
-    require(k.sizes() == keys && v.sizes() == keys, "sizes ", q.sizes(), ", ", k.sizes(), " and ",
-            v.sizes(), " do not fit");
+    // Each head of the keys may be that of several heads of the queries.
+    const auto fits = [&](const Tensor& t) {
+      const int64_t heads = t.size(1);
+      return t.sizes() == Ints{q.size(0), heads, k.size(2), width} &&
+             (heads == q.size(1) || (heads > 0 && q.size(1) % heads == 0));
+    };
+    require(fits(k) && fits(v), "sizes ", q.sizes(), ", ", k.sizes(), " and ", v.sizes(),
+            " do not fit");
     const Tensor* const given = optional_tensor_of(attn_mask);
     Tensor mask;
     if (given) mask = additive(*given, q.dtype(), {q.size(0), q.size(1), q.size(2), k.size(2)});

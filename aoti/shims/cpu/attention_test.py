@@ -46,6 +46,21 @@ def test_heads_that_lie_apart(dtype):
     run(query, values([2, 1, 9, 16], dtype).expand(2, 4, 9, 16), value)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("heads", [1, 2, 8])
+def test_heads_in_groups(dtype, heads):
+    query = values([2, 8, 70, 16], dtype)
+    key, value = (values([2, heads, 70, 16], dtype, s) for s in (1, 2))
+    run(query, key, value)
+    run(query, key, value, causal=True)
+
+
+def test_heads_that_make_no_groups_are_refused():
+    query, key = values([2, 8, 5, 16], torch.float32), values([2, 3, 5, 16], torch.float32, 1)
+    with pytest.raises(ShimError, match="do not fit"):
+        SHIMS.call(f"aoti_torch_cpu_{NAME}", query, key, key, 0.0, False, None, None)
+
+
 def test_hidden_keys():
     query, key, value = (values([1, 2, 5, 8], torch.float32, s) for s in range(3))
     mask = torch.zeros(5, 5).masked_fill(torch.ones(5, 5).triu(1).bool(), -torch.inf)
@@ -73,5 +88,5 @@ def test_what_is_not_supported_is_refused():
     x = torch.ones(1, 2, 3, 4)
     with pytest.raises(ShimError, match=r"dropout is 0\.5"):
         SHIMS.call(f"aoti_torch_cpu_{NAME}", x, x, x, 0.5, False, None, None)
-    with pytest.raises(ShimError, match=r"sizes \[1, 2, 3, 4\], \[1, 1, 3, 4\]"):
-        SHIMS.call(f"aoti_torch_cpu_{NAME}", x, x[:, :1], x[:, :1], 0.0, False, None, None)
+    with pytest.raises(ShimError, match=r"sizes \[1, 2, 3, 4\], \[1, 2, 3, 2\]"):
+        SHIMS.call(f"aoti_torch_cpu_{NAME}", x, x[..., :2], x[..., :2], 0.0, False, None, None)
