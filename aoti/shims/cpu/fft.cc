@@ -158,15 +158,29 @@ Tensor complex_transform(const Tensor& t, const Ints& dims, int64_t normalizatio
   return out;
 }
 
+/// What real numbers' transform has no imaginary part for, with the sign of zero that ATen gives.
+void make_real(const Tensor& t, int64_t dim, int64_t at) {
+  if (at >= size_along(t, dim)) return;
+  const Tensor bin = t.dim() == 0 ? t : narrow(t, dim, at, 1);
+  dispatch(Complexes{}, t.dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    elementwise<T, T>([](T value) { return T(value.real(), 0); }, bin, bin);
+  });
+}
+
 Tensor real_transform(const Tensor& t, const Ints& dims, int64_t normalization, bool onesided) {
   require(!dims.empty(), "no dimension to transform");
   require(t.dtype() == DType::Float || t.dtype() == DType::Double, "no kernel for ",
           name_of(t.dtype()));
   const DType dtype = t.dtype() == DType::Float ? DType::ComplexFloat : DType::ComplexDouble;
   const Tensor whole = to(t, dtype);
-  transform_all(whole, dims, true, scale_of(normalization, t, dims));
-  Ints sizes = t.sizes();
+  Ints sizes = t.sizes(), others = dims;
   const int64_t last = dims.back();
+  others.erase(dims.size() - 1);
+  transform_all(whole, {last}, true, scale_of(normalization, t, dims));
+  make_real(whole, last, 0);
+  if (sizes[last] % 2 == 0) make_real(whole, last, sizes[last] / 2);
+  transform_all(whole, others, true, 1);
   if (onesided) sizes[last] = sizes[last] / 2 + 1;
   Tensor out = empty_result(t, sizes, dims, dims.size() - 1, dtype);
   copy(out, narrow(whole, last, 0, sizes[last]));

@@ -28,6 +28,15 @@ def test_real(dtype):
                 check(SHIMS, "_fft_r2c", aten._fft_r2c, [x, dims, 0, onesided], 1e-4)
 
 
+@pytest.mark.parametrize("length", [1, 2, 7, 8])
+def test_what_is_real_has_the_angle_that_eager_gives(length):
+    x = -values([3, length], torch.float32).abs()
+    (result,) = SHIMS.call("aoti_torch_cpu__fft_r2c", x, [1], 0, True)
+    ends = [0, length // 2] if length % 2 == 0 else [0]
+    expected = aten._fft_r2c(x, [1], 0, True).angle()[:, ends]
+    torch.testing.assert_close(result.angle()[:, ends], expected)
+
+
 def test_a_long_prime_is_as_precise():
     check(SHIMS, "_fft_c2c", aten._fft_c2c, [values([1009], torch.complex128), [0], 0, True], 1e-9)
 
