@@ -4,6 +4,7 @@ A part of a program has not all inputs of the program, which tell every size.
 """
 
 import contextlib
+import itertools
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from unittest import mock
 import sympy  # type: ignore[import-untyped]
 import torch
 from torch.fx.experimental.symbolic_shapes import DimDynamic
+from torch.utils._sympy.functions import Max
 from torch.utils._sympy.solve import try_solve
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
@@ -65,7 +67,8 @@ def nothing_assumed(inputs: Sequence[Any]) -> Iterator[None]:
     _forget_answers(environment)  # those that were assumptions before are ones again
     try:
         yield
-        guards = [guard.expr for guard in environment.guards[len(before["guards"]) :]]
+        learnt = (guard.expr for guard in environment.guards[len(before["guards"]) :])
+        guards = [guard for guard in learnt if not _holds_from_two_on(guard)]
         if guards:
             assumed = guards[0].xreplace(names)
             raise AssumedSizesError(f"its code would be for {assumed} alone")
@@ -73,6 +76,26 @@ def nothing_assumed(inputs: Sequence[Any]) -> Iterator[None]:
         for name, value in before.items():
             setattr(environment, name, value)
         _forget_answers(environment)
+
+
+def _holds_from_two_on(guard: sympy.Basic) -> bool:
+    """Whether it says no more than that sizes are neither 0 nor 1: `n > 1`, or that of two strides
+    one is the larger.
+
+    Which dimensions are broadcast stands in the graph; what is asked beyond that is whether strides
+    matter, and code for all larger sizes walks over none or one element as well.
+    """
+    wholes = {each for each in guard.atoms(Max) if sympy.Integer(1) in each.args}
+    if not wholes and isinstance(guard, sympy.core.relational.Relational):
+        wholes = {each for each in guard.args if not each.is_number}
+    sizes = {whole: sympy.Dummy(integer=True) for whole in wholes}
+    replaced = guard.xreplace(sizes)
+    if replaced.free_symbols - set(sizes.values()):
+        return False
+    return all(
+        replaced.xreplace(dict(zip(sizes.values(), values, strict=True))) == sympy.true
+        for values in itertools.product((2, 3, 7, 64), repeat=len(sizes))
+    )
 
 
 def _forget_answers(environment: Any) -> None:
