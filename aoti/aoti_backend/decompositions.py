@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import torch
 import torch._prims_common as utils
-from backend_common import wrong_kernels
+from backend_common import missing_kernels, wrong_kernels
 
 aten = torch.ops.aten
 
@@ -60,6 +60,53 @@ def _gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
     wide = x.to(torch.float32)
     result = wide * 0.5 * (1 + torch.erf(wide * math.sqrt(0.5)))
     return torch.where(wide.isinf(), math.nan, result).to(x.dtype)
+
+
+def _remainder(x: Any, y: Any) -> Any:
+    """Of floats, by fmod: Inductor multiplies the floor of the quotient, 0 times infinity."""
+    dtype = torch.result_type(x, y)
+    if not dtype.is_floating_point:
+        return NotImplemented
+    x, y = _both(x, y, torch.float64 if dtype is torch.float64 else torch.float32)
+    rest = torch.fmod(x, y)
+    other_side = torch.logical_and(rest != 0, torch.ne(y < 0, rest < 0))
+    return torch.where(other_side, rest + y, rest).to(dtype)
+
+
+def _power(x: torch.Tensor, exponent: Any) -> Any:
+    """Roots: eager's are square roots, and those of float16 powers; Inductor has it half so."""
+    if exponent not in (0.5, -0.5) or not x.dtype.is_floating_point:
+        return NotImplemented
+    if x.dtype is not torch.float16:
+        return wrong_kernels.power(x, exponent)
+    wide = x.to(torch.float32)
+    return torch.pow(wide, torch.full_like(wide, exponent)).to(x.dtype)
+
+
+def _power_of_number(base: Any, exponent: torch.Tensor) -> Any:
+    """Of integers, as a power of two tensors: the kernel for a number takes it as a double."""
+    dtype = torch.result_type(base, exponent)
+    if dtype.is_floating_point or dtype.is_complex:
+        return NotImplemented
+    exponent = exponent.to(dtype)
+    return torch.pow(torch.full_like(exponent, base), exponent)
+
+
+def _scaled_sum(x: Any, y: Any, *, alpha: Any = 1, sign: int = 1) -> Any:
+    """x + alpha y as ATen computes it: half precision in float32, bools as numbers."""
+    dtype = torch.result_type(x, y)
+    if alpha == 1 or dtype not in (torch.float16, torch.bfloat16, torch.bool):
+        return NotImplemented
+    x, y = _both(x, y, torch.int32 if dtype is torch.bool else torch.float32)
+    return (x + y * (sign * alpha)).to(dtype)
+
+
+def _scaled_difference(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+    return _scaled_sum(x, y, alpha=alpha, sign=-1)
+
+
+def _both(x: Any, y: Any, dtype: torch.dtype) -> list[torch.Tensor]:
+    return [each.to(dtype) for each in missing_kernels.of_result_dtype(x, y)]
 
 
 def _linear_upsampling(
@@ -134,6 +181,13 @@ EAGER: Mapping[Any, Callable[..., Any]] = {
     aten._trilinear.default: _trilinear,
     aten.gelu.default: _gelu,
     aten.round.decimals: _round_to_decimals,
+    aten.add.Tensor: _scaled_sum,
+    aten.sub.Tensor: _scaled_difference,
+    aten.remainder.Tensor: _remainder,
+    aten.remainder.Scalar: _remainder,
+    aten.remainder.Scalar_Tensor: _remainder,
+    aten.pow.Tensor_Scalar: _power,
+    aten.pow.Scalar: _power_of_number,
     aten.div.Tensor_mode: _rounding_division,
     aten.div.Scalar_mode: _rounding_division,
     aten.floor_divide.default: _floor_divide,

@@ -281,8 +281,14 @@ def halves(s, x, y):
 
 @program(lambda: torch.tensor([math.inf, -math.inf, math.nan, 1.5, 60000.0]))
 def edges(s, x):
-    half = x.half()
-    return F.gelu(x), F.gelu(half), torch.round(half, decimals=2), torch.round(x / 7, decimals=-2)
+    half, whole = x.half(), torch.arange(5)
+    vectors = half.repeat(64)  # eager rounds twice in what is left over from whole ones
+    return (
+        *(F.gelu(x), F.gelu(half), torch.round(half, decimals=2), torch.round(x / 7, decimals=-2)),
+        *(torch.remainder(x.flip(0), x), x.remainder(math.inf), x**-0.5, x**0.5, half**0.5),
+        *(torch.add(vectors, vectors, alpha=2), torch.sub(vectors, vectors, alpha=2)),
+        *(2**whole, torch.add(x > 1, x > 2, alpha=2)),
+    )
 
 
 @program(rand(3, 8, dtype=torch.bfloat16), a=lambda: nn.Linear(8, 4).bfloat16())
