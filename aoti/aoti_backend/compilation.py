@@ -266,5 +266,7 @@ def _identity() -> tuple[str, ...]:
             check=True,
         )
     except (OSError, subprocess.CalledProcessError) as error:
-        raise CompilationError(f"cannot run the compiler {compiler()[0]}: {error}") from error
+        remedy = f"name a C++ compiler in {COMPILER_VARIABLE}"
+        what = f"cannot run the compiler {compiler()[0]}"
+        raise CompilationError(f"{what}: {error}; {remedy}") from error
     return tuple(line for line in said.stderr.splitlines() if "version" in line)

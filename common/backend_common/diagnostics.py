@@ -6,6 +6,7 @@ import functools
 import importlib.util
 import os
 import re
+import sysconfig
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
@@ -18,6 +19,7 @@ _PACKAGES = (
     *("torch", "executorch", "torchao", "functorch"),
     *("backend_common", "aoti_backend", "openvino_backend", "qualcomm_backend"),
 )
+_PYTHON = sysconfig.get_path("stdlib") + os.sep  # where users' packages are installed, too
 _NO_FILE = ("<frozen ", "<string>", "<eval_with_key>")
 # A trace that was recorded on another machine.
 _INSTALLED = re.compile(rf"[\\/](?:site|dist)-packages[\\/](?:{'|'.join(_PACKAGES)})[\\/]")
@@ -44,6 +46,7 @@ def library_frame(file_name: str) -> bool:
         file_name.startswith(_NO_FILE)
         or _INSTALLED.search(file_name) is not None
         or (file_name.startswith(_library_folders()) and not file_name.endswith("_test.py"))
+        or (file_name.startswith(_PYTHON) and "-packages" + os.sep not in file_name)
     )
 
 

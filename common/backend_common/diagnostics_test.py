@@ -1,5 +1,8 @@
 """The user's line, whatever lies between it and the operator."""
 
+import functools
+import sysconfig
+
 import torch
 import torch.nn.functional as F
 from torch import fx
@@ -82,6 +85,8 @@ def test_library_frames():
     assert library_frame(fx.__file__)
     assert library_frame(source_line.__code__.co_filename)
     assert library_frame("/other/machine/site-packages/executorch/exir/passes.py")
+    assert library_frame(functools.__file__)
+    assert not library_frame(sysconfig.get_path("purelib") + "/policies/policy.py")
     assert library_frame("<eval_with_key>.7") and library_frame("<frozen runpy>")
     # A user's folder may be called like a library.
     assert not library_frame("/home/me/torch/policy.py")
