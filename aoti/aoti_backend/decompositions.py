@@ -11,6 +11,7 @@ from typing import Any, cast
 import torch
 import torch._prims_common as utils
 from backend_common import missing_kernels, wrong_kernels
+from torch.utils import _pytree as pytree
 
 aten = torch.ops.aten
 
@@ -60,6 +61,33 @@ def _gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
     wide = x.to(torch.float32)
     result = wide * 0.5 * (1 + torch.erf(wide * math.sqrt(0.5)))
     return torch.where(wide.isinf(), math.nan, result).to(x.dtype)
+
+
+def _in_32_bits(operator: Any) -> Callable[..., Any]:
+    """The extremes of narrow integers: Inductor's vectors of them are wider than what it loads, and
+    the lanes beyond take part; of bools it takes another of equal ones.
+    """
+
+    def compute(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if x.dtype not in (torch.int8, torch.uint8, torch.int16, torch.bool):
+            return NotImplemented
+        results = operator(x.to(torch.int32), *args, **kwargs)
+        return pytree.tree_map(
+            lambda result: result.to(x.dtype) if result.dtype is torch.int32 else result, results
+        )
+
+    return compute
+
+
+def _of_bytes(operator: Any) -> Callable[..., Any]:
+    """any() of uint8, which is one of uint8."""
+
+    def compute(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if x.dtype is not torch.uint8:
+            return NotImplemented
+        return operator(x != 0, *args, **kwargs).to(torch.uint8)
+
+    return compute
 
 
 def _remainder(x: Any, y: Any) -> Any:
@@ -181,6 +209,15 @@ EAGER: Mapping[Any, Callable[..., Any]] = {
     aten._trilinear.default: _trilinear,
     aten.gelu.default: _gelu,
     aten.round.decimals: _round_to_decimals,
+    **{
+        operator: _in_32_bits(operator)
+        for operator in (
+            *(aten.amax.default, aten.amin.default, aten.aminmax.default),
+            *(aten.max.default, aten.min.default, aten.max.dim, aten.min.dim),
+            *(aten.argmax.default, aten.argmin.default),
+        )
+    },
+    **{any_: _of_bytes(any_) for any_ in (aten.any.default, aten.any.dim, aten.any.dims)},
     aten.add.Tensor: _scaled_sum,
     aten.sub.Tensor: _scaled_difference,
     aten.remainder.Tensor: _remainder,

@@ -279,6 +279,17 @@ def halves(s, x, y):
     return x + y, x * y - x, F.softmax(x, 1), x.sum(0), x @ y.t(), F.gelu(x), x.float() + y, x > y
 
 
+@program(lambda: torch.tensor([[-128, 127] * 9, [0] * 18, [-5, -1] * 9], dtype=torch.int8))
+def narrow_integers(s, x):
+    bits, byte, short = x > 0, x.to(torch.uint8), x.to(torch.int16) * 200
+    return (
+        *(x.amax(1), x.amin(1), x.max(), x.argmax(1), x.argmin(0), *x.max(1), *x.min(1)),
+        *(byte.amax(1), byte.amin(0), *byte.max(1), *byte.min(1), byte.any(1), byte.any()),
+        *(short.amax(1), short.amin(1), *short.max(1), *torch.aminmax(short, dim=1)),
+        *(*bits.max(1), *bits.min(1), bits.any(1)),
+    )
+
+
 @program(lambda: torch.tensor([math.inf, -math.inf, math.nan, 1.5, 60000.0]))
 def edges(s, x):
     half, whole = x.half(), torch.arange(5)
