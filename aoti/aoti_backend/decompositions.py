@@ -44,16 +44,6 @@ def _floor_divide(x: Any, y: Any) -> Any:
     return torch.div(x, y, rounding_mode="floor")
 
 
-def _round_to_decimals(x: torch.Tensor, *, decimals: int) -> torch.Tensor:
-    """In float32 and with a quotient: torch's own table overflows float16, and multiplies by the
-    reciprocal. The formula is ATen's.
-    """
-    wide = x.to(torch.float32) if x.dtype.itemsize < 4 else x
-    power = 10.0 ** abs(decimals)
-    rounded = (wide * power).round() / power if decimals > 0 else (wide / power).round() * power
-    return rounded.to(x.dtype)
-
-
 def _gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
     """Not a number for both infinities, as ATen's float32 kernel has it; so have the narrower."""
     if approximate != "none" or x.dtype is torch.float64:
@@ -208,7 +198,7 @@ EAGER: Mapping[Any, Callable[..., Any]] = {
     **COMPOSITES,
     aten._trilinear.default: _trilinear,
     aten.gelu.default: _gelu,
-    aten.round.decimals: _round_to_decimals,
+    aten.round.decimals: missing_kernels.round_decimals,
     **{
         operator: _in_32_bits(operator)
         for operator in (

@@ -49,6 +49,7 @@ def as_symbols_of_their_own(inputs: Sequence[Any]) -> Iterator[list[Any]]:
 
 # What a ShapeEnv learns when something is assumed of a size.
 _LEARNT = ("guards", "axioms", "replacements", "var_to_range", "divisible")
+_MOST_SIZES = 4  # of which a guard is tried out
 # Its methods that remember what they were asked, whatever has been learnt since.
 _ANSWERS = ("_inner_evaluate_expr", "_maybe_guard_rel", "guard_or_defer_runtime_assert")
 
@@ -79,22 +80,22 @@ def nothing_assumed(inputs: Sequence[Any]) -> Iterator[None]:
 
 
 def _holds_from_two_on(guard: sympy.Basic) -> bool:
-    """Whether it says no more than that sizes are neither 0 nor 1: `n > 1`, or that of two strides
-    one is the larger.
+    """Whether it says no more of sizes than that they are neither 0 nor 1, by way of the strides
+    that they make: `Max(1, n - 2) > 1`, or that of two strides one is the larger.
 
     Which dimensions are broadcast stands in the graph; what is asked beyond that is whether strides
-    matter, and code for all larger sizes walks over none or one element as well.
+    matter, and code for all larger sizes walks over none or one element as well. It is tried out,
+    for small sizes, a great one, and those around each number of the guard.
     """
-    wholes = {each for each in guard.atoms(Max) if sympy.Integer(1) in each.args}
-    if not wholes and isinstance(guard, sympy.core.relational.Relational):
-        wholes = {each for each in guard.args if not each.is_number}
-    sizes = {whole: sympy.Dummy(integer=True) for whole in wholes}
-    replaced = guard.xreplace(sizes)
-    if replaced.free_symbols - set(sizes.values()):
+    sizes = {each: sympy.Dummy() for each in guard.atoms(Max) if sympy.Integer(1) in each.args}
+    asked = guard.xreplace(sizes)
+    if asked.free_symbols - set(sizes.values()) or len(sizes) > _MOST_SIZES:
         return False
+    near = {int(number) + by for number in asked.atoms(sympy.Integer) for by in (-1, 0, 1)}
+    tried = sorted({2, 3, 7, 64, 2**48, *(size for size in near if size > 1)})
     return all(
-        replaced.xreplace(dict(zip(sizes.values(), values, strict=True))) == sympy.true
-        for values in itertools.product((2, 3, 7, 64), repeat=len(sizes))
+        asked.xreplace(dict(zip(sizes.values(), values, strict=True))) == sympy.true
+        for values in itertools.product(map(sympy.Integer, tried), repeat=len(sizes))
     )
 
 

@@ -1,13 +1,19 @@
 """Parts of programs with dynamic sizes, cut where one operator is kept: equal to eager."""
 
 import pytest
+import sympy
 import torch
 import torch.nn.functional as F
 from backend_common import load, lower
 from torch.export import Dim
+from torch.utils._sympy.functions import Max, Mod
+
+from aoti_backend.sizes_from_outside import _holds_from_two_on
 
 ROWS, COLUMNS = Dim("rows", min=4, max=16), Dim("columns", min=2, max=16)
 KEPT = "aten.cumsum.default"
+H, W = sympy.symbols("h w", positive=True, integer=True)
+M, N = Max(1, H - 2), Max(1, W - 2)
 
 
 def sizes_of_the_whole_input(x):
@@ -98,6 +104,51 @@ def test_code_for_the_examples_sizes_alone_is_not_taken():
     assert "its code would be for Eq(input 0's size" in left.reason
     assert any(row.delegated for row in program.report)
     same_as_eager(program, pooled_to_a_fixed_size)
+
+
+class Images(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convolution = torch.nn.Conv2d(2, 3, 3)
+        self.back = torch.nn.ConvTranspose2d(3, 2, 3, padding=1)
+
+    def forward(self, x):
+        y = self.convolution(x)
+        return y + 1, F.max_pool2d(x, 3, 2, 1), self.back(y) * 2, F.max_pool2d(y, 2, 2, 1)
+
+
+def test_images_that_come_out_with_one_pixel_are_no_assumption():
+    module, auto = Images().eval(), Dim.AUTO(min=3, max=40)
+    shapes = ({2: auto, 3: auto},)
+    program = lower(
+        *(module, (torch.randn(2, 2, 9, 11),)), backend="aoti-cpu", dynamic_shapes=shapes
+    )
+    assert all(row.delegated for row in program.report)
+    loaded = load(program.buffer)
+    for sizes in ((9, 11), (3, 3), (3, 20), (21, 3), (4, 5)):
+        x = torch.randn(2, 2, *sizes)
+        for is_, wanted in zip(loaded.forward(x), module(x), strict=True):
+            torch.testing.assert_close(is_, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("guard", "harmless"),
+    [
+        (sympy.Gt(M, 1), True),
+        (sympy.Lt(M, M * N), True),
+        (sympy.Ne(M, 1), True),
+        (sympy.Gt(M, 2), False),
+        (sympy.Lt(M, 2**31), False),
+        (sympy.Ne(M, 5), False),
+        (sympy.Ne(Mod(M, 8), 0), False),
+        (sympy.Lt(M, N), False),
+        (sympy.Ne(M, N), False),
+        (sympy.Gt(H, 1), False),
+        (sympy.Ne(H - W, 0), False),
+    ],
+)
+def test_what_a_guard_may_say_of_sizes(guard, harmless):
+    assert _holds_from_two_on(guard) is harmless
 
 
 def same_as_eager(program, function):

@@ -324,17 +324,17 @@ template <class T>
 void convolve(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor* bias,
               const Geometry& g, int64_t groups, double alpha, bool accumulate) {
   using A = Sum<T>;
-  const bool channelwise_last = ChannelwiseLast<T>::fits(out, input, g, groups);
-  const bool shifted = !channelwise_last && ShiftedPlanes<T>::fits(g);
-  if (bias && !shifted) {
-    fill(out, *bias);
-    accumulate = true;
-  }
   const int64_t channels = input.size(1) / groups, out_channels = out.size(1) / groups;
   const int64_t positions = numel_of(g.output);
   const int64_t depth = channels * numel_of(g.kernel);
   const int64_t images = out.size(0) * groups;
   if (images == 0 || out_channels == 0 || positions == 0) return;
+  const bool channelwise_last = ChannelwiseLast<T>::fits(out, input, g, groups);
+  const bool shifted = !channelwise_last && ShiftedPlanes<T>::fits(g, out_channels);
+  if (bias && !shifted) {
+    fill(out, *bias);
+    accumulate = true;
+  }
   if (channelwise_last) {
     return ChannelwiseLast<T>(out, input, weight, g, static_cast<A>(alpha), accumulate)();
   }

@@ -102,7 +102,9 @@ constexpr int64_t kFewRows = 16;
 // Columns that all rows are multiplied with before the next: b's part stays in the first cache.
 constexpr int64_t kStrip = 24;
 constexpr int64_t kDotRows = 4;
-constexpr int64_t kLanesAdded = 16;
+// A dot product adds a vector's lanes up at its end, which one of less depth for each row does not
+// repay.
+constexpr int64_t kDepthOfDots = 16;
 
 template <class A>
 const A* dense_rows(Matrix<const A> a) {
@@ -173,8 +175,7 @@ void row_products(Matrix<const A> a, Matrix<const A> b, Matrix<A> c, A alpha, A 
 template <class A>
 bool multiply_few(Matrix<const A> a, Matrix<const A> b, Matrix<A> c, A alpha, A beta) {
   if (c.rows > kFewRows || c.rows == 0 || c.columns == 0 || b.rows == 0) return false;
-  // A dot product adds a vector's lanes up at its end, which a short one does not repay.
-  if (b.row_step == 1 && kLanesAdded * c.rows <= b.rows) {
+  if (b.row_step == 1 && kDepthOfDots * c.rows <= b.rows) {
     return dot_products(a, b, c, alpha, beta), true;
   }
   if (b.column_step == 1) return row_products(a, b, c, alpha, beta), true;

@@ -166,29 +166,30 @@ extern const Tiles<uint64_t> kAvx512Int64;
 
 namespace {
 
-bool has_avx512() {
-  static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-                          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
-  return has;
+template <class A>
+std::vector<const Tiles<A>*> with(const Tiles<A>& avx512) {
+  const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+  return has ? std::vector{&kTiles<A>, &avx512} : std::vector{&kTiles<A>};
 }
 
 }  // namespace
 
 template <>
-const Tiles<float>& tiles<float>() {
-  return has_avx512() ? kAvx512Float : kTiles<float>;
+std::vector<const Tiles<float>*> all_tiles<float>() {
+  return with(kAvx512Float);
 }
 template <>
-const Tiles<double>& tiles<double>() {
-  return has_avx512() ? kAvx512Double : kTiles<double>;
+std::vector<const Tiles<double>*> all_tiles<double>() {
+  return with(kAvx512Double);
 }
 template <>
-const Tiles<uint32_t>& tiles<uint32_t>() {
-  return has_avx512() ? kAvx512Int32 : kTiles<uint32_t>;
+std::vector<const Tiles<uint32_t>*> all_tiles<uint32_t>() {
+  return with(kAvx512Int32);
 }
 template <>
-const Tiles<uint64_t>& tiles<uint64_t>() {
-  return has_avx512() ? kAvx512Int64 : kTiles<uint64_t>;
+std::vector<const Tiles<uint64_t>*> all_tiles<uint64_t>() {
+  return with(kAvx512Int64);
 }
 #endif
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace executorch_backends::aoti {
 
@@ -30,8 +31,15 @@ struct Tiles {
 inline constexpr int64_t kMostInTile = 12 * 32;
 inline constexpr int64_t kSerialWork = 1 << 16;  // multiplications not worth a second thread
 
-/// Those of the widest instruction set that this machine has; AVX2 is the least.
+/// Those of the instruction sets that this machine has, the widest last; AVX2 is the least.
 template <class A>
-const Tiles<A>& tiles();
+std::vector<const Tiles<A>*> all_tiles();
+
+/// Those of the widest.
+template <class A>
+const Tiles<A>& tiles() {
+  static const Tiles<A>& widest = *all_tiles<A>().back();
+  return widest;
+}
 
 }  // namespace executorch_backends::aoti

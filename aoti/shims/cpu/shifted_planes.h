@@ -39,9 +39,9 @@ class ShiftedPlanes {
     find_shifts();
   }
 
-  /// Whether few of the outputs counted are dropped, and the planes are about as large as what
-  /// they are made of.
-  static bool fits(const Geometry& g) {
+  /// Whether few of the outputs counted are dropped, for a product of so many rows, and the planes
+  /// are about as large as what they are made of.
+  static bool fits(const Geometry& g, int64_t rows) {
     if (g.transposed) return false;
     double counted = 1, planes = 1;
     for (int64_t d = 0; d < g.rank(); ++d) {
@@ -49,7 +49,8 @@ class ShiftedPlanes {
       planes *= size * static_cast<double>(std::min(period(g, d), g.kernel[d]));
       counted *= d == 0 ? static_cast<double>(g.output[d]) : size;
     }
-    return counted <= kMostCounted * static_cast<double>(numel_of(g.output)) &&
+    const double most = kMostCounted + kRowsOfPacking / static_cast<double>(rows);
+    return counted <= most * static_cast<double>(numel_of(g.output)) &&
            planes <= 4 * static_cast<double>(numel_of(g.input) + numel_of(g.output));
   }
 
@@ -114,7 +115,8 @@ class ShiftedPlanes {
 
   static constexpr int64_t kReadBeyond = 8;  // elements, by `copy`
   static constexpr double kMostCounted = 1.5;
-  static constexpr int64_t kStripsAtOnce = 8;  // for which a band of the filters is read once
+  static constexpr double kRowsOfPacking = 32;  // as many are multiplied while patches are packed
+  static constexpr int64_t kStripsAtOnce = 8;   // for which a band of the filters is read once
 
   /// After so many taps along `d` the remainders of their coordinates by the stride are the same.
   static int64_t period(const Geometry& g, int64_t d) {

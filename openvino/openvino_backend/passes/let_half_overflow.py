@@ -10,6 +10,7 @@ import torch
 from torch import fx
 
 from openvino_backend import operators
+from openvino_backend.half_precision import SUMS
 from openvino_backend.passes.builder import Builder
 
 aten = torch.ops.aten
@@ -17,11 +18,8 @@ aten = torch.ops.aten
 # Each can make what float16 cannot hold out of what it can.
 _GROWING = frozenset(
     {
-        *(
-            f"aten.{name}.{kind}"
-            for name in ("add", "sub", "mul", "div")
-            for kind in ("Tensor", "Scalar")
-        ),
+        *SUMS,
+        *(f"aten.{name}.{kind}" for name in ("mul", "div") for kind in ("Tensor", "Scalar")),
         *(f"aten.pow.{kind}" for kind in ("Tensor_Scalar", "Tensor_Tensor", "Scalar")),
         *(
             f"aten.{name}.default"
@@ -35,8 +33,6 @@ _GROWING = frozenset(
         "aten.var.correction",
     }
 )
-
-_SUMS = frozenset(f"aten.{name}.{kind}" for name in ("add", "sub") for kind in ("Tensor", "Scalar"))
 
 _GREATEST = 65504.0
 _LEAST_GREAT = 32768.0
@@ -63,7 +59,7 @@ def let_half_overflow(graph: fx.Graph) -> None:
             build = Builder(node)
             build.like = node.meta["val"]
             result = _overflowing(build, node)
-            if name in _SUMS:
+            if name in SUMS:
                 result = _with_great_ones_rounded(build, result)
         for reader in readers:
             reader.replace_input_with(node, result)

@@ -118,6 +118,17 @@ def _variance(build: Builder, node: fx.Node) -> fx.Node | None:
     return build.call(aten.mul.Scalar, plain, count / (count - correction))
 
 
+def _mean(build: Builder, node: fx.Node) -> fx.Node | None:
+    """The frontend does not know None for all dimensions."""
+    if argument(node, "dim") is not None:
+        return None
+    x, keep, dtype = node.args[0], argument(node, "keepdim", False), argument(node, "dtype")
+    dims = list(range(_value(x).dim()))
+    if not dims:
+        return cast(fx.Node, x) if dtype is None else None
+    return build.call(aten.mean.dim, x, dims, keep, **({} if dtype is None else {"dtype": dtype}))
+
+
 def _index(build: Builder, node: fx.Node) -> fx.Node | None:
     """The frontend flattens several indices into one, which counts none from the end."""
     x, indices = cast(tuple[fx.Node, list[fx.Node | None]], node.args)
@@ -297,6 +308,7 @@ _REWRITES: dict[str, Callable[[Builder, fx.Node], fx.Node | None]] = {
     ),
     **dict.fromkeys(("aten.any.default", "aten.any.dim", "aten.any.dims"), _any),
     "aten._to_copy.default": _to_bool,
+    "aten.mean.dim": _mean,
     "aten.var.correction": _variance,
     "aten.index.Tensor": _index,
     "aten.index_put.default": _index_put,

@@ -45,6 +45,8 @@ CASES = {
     "all": (lambda x: x.reshape(3, 4).all(1), FLOATS),
     "variance_with_a_correction": (lambda x: x.var((0, 2), correction=2), GRID),
     "variance_of_all": (lambda x: x.var(), GRID),
+    "mean_of_a_number": (lambda x: x.sum().mean(None, keepdim=True) + x, GRID),
+    "mean_of_all": (lambda x: x.mean(None, keepdim=True), GRID),
     "several_indices": (lambda x, i, j: x[i, j], GRID, ROWS, COLUMNS),
     "indices_apart": (lambda x, i, j: x[i, :, j], GRID, ROWS, COLUMNS),
     "gather_with_a_smaller_index": (
