@@ -73,7 +73,10 @@ class AotiPartitioner(Partitioner):
     def ops_to_not_decompose(
         self, program: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], None]:
-        """All that are to be delegated: Inductor knows more of an operator than of its parts."""
+        """All that are to be delegated: Inductor knows more of an operator than of its parts.
+
+        Not meshgrid and its like, which are made of views: their parts are copies.
+        """
         if self._keep:
             return [], None  # it may name a part
         left = {node.target for node in self._objections(program, quiet=True)}
@@ -83,6 +86,7 @@ class AotiPartitioner(Partitioner):
             for node in program.graph.nodes
             if isinstance(node.target, torch._ops.OpOverload)
             and not support.is_size(node)
+            and not support.is_spread_out(node)
             and node.target not in left
             and _edge_name(node.target) not in withdrawn
         }

@@ -120,6 +120,8 @@ def views(s, x):
         *(y.unbind(2)[3], y.diagonal(0, 1, 2), y.unfold(1, 3, 2), y.reshape(4, 12).t()),
         *(y.select(1, 2).detach(), y.view(-1)[5], y.squeeze(), y[:0], y.movedim(0, 2), y, y),
         *(y.as_strided((3, 2), (4, 1), 3), y.roll(1, -1), y.flip(0, 2), y.repeat(1, 2, 1)),
+        *torch.meshgrid(y[0, 0], y[1, :, 0], indexing="ij"),
+        *torch.broadcast_tensors(y[0, 0], y[1, :, :1]),
     )
 
 

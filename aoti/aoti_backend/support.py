@@ -12,6 +12,7 @@ from backend_common.operators import operator_name
 from backend_common.subgraph import body_of
 from torch import fx
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.utils import _pytree as pytree
 
 DTYPES = frozenset(
     {
@@ -59,6 +60,17 @@ def is_fraction(node: fx.Node) -> bool:
 def only_moves(node: fx.Node) -> bool:
     name = operator_name(node)
     return not name or is_size(node) or (name.split(".")[1:2] or [name])[0] in _MOVES
+
+
+def is_spread_out(node: fx.Node) -> bool:
+    """Whether a result's elements share memory (a stride of 0), which no dim order can say."""
+    return any(
+        stride == 0 and size != 1
+        for value in pytree.tree_leaves(node.meta.get("val"))
+        if isinstance(value, torch.Tensor) and value.layout == torch.strided
+        for size, stride in zip(value.shape, value.stride(), strict=True)
+        if isinstance(stride, int)
+    )
 
 
 def objection(node: fx.Node) -> str:

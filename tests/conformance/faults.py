@@ -34,10 +34,15 @@ FAULTS: tuple[tuple[str, str, str, str], ...] = (
 # said by their operands.
 FREE_ORDER = frozenset(
     {
-        *("channel_shuffle", "copysign", "glu", "roll", "unsqueeze"),
-        "div floor number",  # its meta kernel says so, where eager's result is channels last
+        *("channel_shuffle", "chunk", "copysign", "glu", "narrow", "roll", "slice", "split"),
+        "unsqueeze",
+        # Their meta kernels promise the default order where an operand is broadcast.
+        *("div floor", "div floor number", "floor_divide", "floor_divide number"),
     }
 )
+
+# Eager multiplies 16-bit floats in 16 bits, in an order that depends on where they lie.
+ROUNDED_AT_EACH_STEP = frozenset({"prod"})
 
 
 def fault_of(operator: str, label: str, dtype: str) -> str | None:

@@ -17,7 +17,7 @@ from backend_common import harness
 from backend_common.harness import HALF, HALF_TOLERANCE, TOLERANCE, Outcome
 from backend_common.report import Row
 from backend_common.sizes import bounds
-from faults import FREE_ORDER
+from faults import FREE_ORDER, ROUNDED_AT_EACH_STEP
 from registry import OPERATORS, Operator
 from torch import Tensor
 from torch.utils import _pytree as pytree
@@ -314,7 +314,7 @@ def _run(name: str, variants: Sequence[Variant], backend: str) -> Outcome:
         for at, (variant, result) in enumerate(zip(variants, results, strict=True)):
             expected = pytree.tree_leaves(result)
             actual = [next(outputs) for _ in expected]
-            tolerance = _tolerance(variant, expected)
+            tolerance = _tolerance(name, variant, expected)
             text = harness.difference(expected, actual, tolerance)
             differences[at] = differences[at] or (f"call {call}: {text}" if text else "")
             if name not in FREE_ORDER:
@@ -341,10 +341,14 @@ def _order(variant: Variant, expected: Sequence[Any], actual: Sequence[Any]) -> 
     return ""
 
 
-def _tolerance(variant: Variant, results: Sequence[Any]) -> float:
+def _tolerance(name: str, variant: Variant, results: Sequence[Any]) -> float:
     dtypes = {t.dtype for t in (*variant.inputs, *results) if isinstance(t, Tensor)}
-    if dtypes & set(HALF):
-        return HALF_TOLERANCE
+    if half := dtypes & set(HALF):
+        if name not in ROUNDED_AT_EACH_STEP:
+            return HALF_TOLERANCE
+        sizes = [size for t in variant.inputs if isinstance(t, Tensor) for size in t.shape]
+        step = max(torch.finfo(dtype).eps for dtype in half) / 2
+        return max(HALF_TOLERANCE, *(size * step for size in sizes))
     floats = {dtype for dtype in dtypes if dtype.is_floating_point}
     return DOUBLE_TOLERANCE if floats == {torch.float64} else TOLERANCE
 
