@@ -53,6 +53,18 @@ def _gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
     return torch.where(wide.isinf(), math.nan, result).to(x.dtype)
 
 
+def _isin(
+    x: torch.Tensor, among: torch.Tensor, *, assume_unique: bool = False, invert: bool = False
+) -> Any:
+    """Of sizes that are not known, by comparison of all pairs: torch looks at the sizes to choose
+    between that and sorting.
+    """
+    if all(isinstance(size, int) for size in (*x.shape, *among.shape)):
+        return NotImplemented
+    found = (x.unsqueeze(-1) == among.flatten()).any(-1)
+    return found.logical_not() if invert else found
+
+
 def _in_32_bits(operator: Any) -> Callable[..., Any]:
     """The extremes of narrow integers: Inductor's vectors of them are wider than what it loads, and
     the lanes beyond take part; of bools it takes another of equal ones.
@@ -198,6 +210,7 @@ EAGER: Mapping[Any, Callable[..., Any]] = {
     **COMPOSITES,
     aten._trilinear.default: _trilinear,
     aten.gelu.default: _gelu,
+    aten.isin.Tensor_Tensor: _isin,
     aten.round.decimals: missing_kernels.round_decimals,
     **{
         operator: _in_32_bits(operator)

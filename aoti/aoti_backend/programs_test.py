@@ -325,7 +325,10 @@ def doubles(s, x):
     rand(3, 8), a=lambda: nn.Linear(8, 4), dynamic_shapes=(({0: ROWS},),), also=[(rand(9, 8),)]
 )
 def dynamic_rows(s, x):
-    return s.a(x), x.sum(0), torch.cat([x, x]), x.reshape(x.shape[0] * 2, -1), x * x.shape[0], x[1:]
+    return (
+        *(s.a(x), x.sum(0), torch.cat([x, x]), x.reshape(x.shape[0] * 2, -1), x * x.shape[0]),
+        *(x[1:], torch.isin(x.round(), x[0].round()), torch.isin(x, x[1], invert=True)),
+    )
 
 
 @program(rand(4, 4))
