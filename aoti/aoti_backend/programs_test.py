@@ -370,6 +370,17 @@ def without_dimensions(s, x, n):
     return x * 2, n + 1, x.exp() * n, x.unsqueeze(0), n.float(), torch.stack([x, x]), (n == 3)
 
 
+@program(
+    rand(2, 3, 4, 5, dtype=torch.bfloat16), lambda: (torch.rand(2, 3, 2, 2) * 2.4 - 1.2).bfloat16()
+)
+def places_in_16_bits(s, x, grid):
+    return (
+        x * 2,
+        F.grid_sample(x, grid, mode="bicubic", align_corners=False),
+        F.grid_sample(x, grid, mode="nearest", align_corners=False),
+    )
+
+
 @program(rand(3, 8), rand(4, 8), rand(3, 8))
 def distances(s, x, y, z):
     return (

@@ -96,6 +96,8 @@ def objection(node: fx.Node) -> str:
             return f"the AOTI backend does not take tensors with layout {value.layout}"
     if _is_uint8_image(node) and name.startswith(_IN_FIXED_POINT):
         return "eager computes it in fixed point for uint8"
+    if name.startswith("aten.grid_sampler") and _picks_places_in_16_bits(node):
+        return "eager computes its places in 16 bits"
     for body in map(body_of, node.all_input_nodes):
         for inner in body.graph.nodes if body is not None else ():
             if inner.op == "call_function" and (reason := objection(inner)):
@@ -106,6 +108,11 @@ def objection(node: fx.Node) -> str:
 def _is_uint8_image(node: fx.Node) -> bool:
     value = node.meta.get("val")
     return isinstance(value, torch.Tensor) and value.dtype is torch.uint8 and value.dim() == 4
+
+
+def _picks_places_in_16_bits(node: fx.Node) -> bool:
+    """Nearest (1) and bicubic (2): another place is another pixel, or other weights."""
+    return node.args[2] != 0 and node.meta["val"].dtype in (torch.float16, torch.bfloat16)
 
 
 def _values(node: fx.Node) -> Iterator[torch.Tensor]:
