@@ -11,6 +11,7 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils import _pytree as pytree
 
 from backend_common import arithmetic_of_sizes
+from backend_common.autocast import note_autocast_dtypes
 from backend_common.diagnostics import source_line
 from backend_common.errors import LoweringError
 from backend_common.graph import Pass, graph_modules, inline_submodule, users_that_mutate
@@ -296,6 +297,7 @@ def refuse_changing_numbers(name: str, program: ExportedProgram) -> None:
 
 def prepare(name: str, program: ExportedProgram) -> None:
     """In place; it computes what it did. LoweringError where it cannot be what eager is."""
+    note_autocast_dtypes(program)
     refuse_written_constants(name, program)
     settle_shared_memory(name, program)
     refuse_changing_numbers(name, program)
