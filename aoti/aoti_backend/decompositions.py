@@ -60,7 +60,8 @@ def _isin(
     between that and sorting.
     """
     if all(isinstance(size, int) for size in (*x.shape, *among.shape)):
-        return NotImplemented
+        known = torch._decomp.decomposition_table[aten.isin.Tensor_Tensor]
+        return known(x, among, assume_unique=assume_unique, invert=invert)
     found = (x.unsqueeze(-1) == among.flatten()).any(-1)
     return found.logical_not() if invert else found
 
