@@ -208,7 +208,53 @@ def cumulative_extreme(
     return accumulate
 
 
+def logcumsumexp(x: Tensor, dim: int) -> Any:
+    """One after the other, as cumprod; equal infinities are not subtracted."""
+    if not x.dim():
+        return x.clone()
+    steps = _steps(x.to(torch.float64 if x.dtype == torch.float32 else _wide(x.dtype)), dim)
+    if steps is None:
+        return NotImplemented
+
+    def add(a: Tensor, b: Tensor) -> Tensor:
+        low, high = torch.minimum(a, b), torch.maximum(a, b)
+        both = torch.logical_and(low == high, high.isinf())
+        return torch.where(both, high, high + torch.log1p(torch.exp(low - high)))
+
+    return torch.cat(list(itertools.accumulate(steps, add)), dim).to(x.dtype)
+
+
 # ---------------------------------------------------------------- order
+
+
+def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    if not x.dim():
+        return x.clone(), torch.zeros((), dtype=torch.int64)
+    values, indices = torch.sort(x, dim=dim, stable=True)
+    place = torch.full_like(indices.narrow(dim, 0, 1), k - 1)
+    return _taken(values, indices, place, dim, keepdim)
+
+
+def searchsorted(
+    sequence: Tensor,
+    values: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """How many elements of the sequence come before each value; NaN comes last."""
+    if sorter is not None:
+        sequence = sequence.gather(-1, sorter)
+    if not isinstance(values, Tensor):
+        values = torch.full((), values, dtype=sequence.dtype)
+    if sequence.dim() > 1:
+        sequence = sequence.unsqueeze(-2)
+    values = values.unsqueeze(-1)
+    behind = sequence > values if right or side == "right" else sequence >= values
+    counts = (~behind).to(torch.int64).sum(-1)
+    return counts.to(torch.int32) if out_int32 else counts
 
 
 def median(x: Tensor) -> Tensor:
@@ -338,6 +384,82 @@ def diagonal_scatter(x: Tensor, y: Tensor, offset: int = 0, dim1: int = 0, dim2:
     written = _put_columns(flat, rows * width + columns, y.reshape(flat.shape[0], -1))
     back = [order.index(d) for d in range(x.dim())]
     return written.reshape(moved.shape).permute(back).contiguous()
+
+
+# What a table of all pairs may hold.
+_MOST_PAIRS = 2**22
+
+
+def scatter_reduce(
+    x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Any:
+    """Sums by scatter_add; the others by a table of which source goes where, if it is small."""
+    if not x.dim():
+        operands = [each.reshape(1) for each in (x, index, src)]
+        result = scatter_reduce(operands[0], 0, *operands[1:], reduce, include_self=include_self)
+        return result if result is NotImplemented else result.reshape(())
+    dim %= x.dim()
+    if x.dtype is torch.bool or not all(isinstance(n, int) for n in (*x.shape, *index.shape)):
+        return NotImplemented
+    if index.dim() == 1 and not index.shape[0]:
+        return x.clone()
+    for each, size in enumerate(index.shape):
+        src = src.narrow(each, 0, size)
+    if reduce in ("sum", "mean"):
+        return _scatter_sum(x, dim, index, src, reduce == "mean", include_self)
+    if math.prod(index.shape) * x.shape[dim] > _MOST_PAIRS:
+        return NotImplemented
+    part = x
+    for each, size in enumerate(index.shape):
+        if each != dim:
+            part = part.narrow(each, 0, size)
+    shape = [1] * (x.dim() + 1)
+    shape[dim] = x.shape[dim]
+    goes = index.unsqueeze(dim) == torch.arange(x.shape[dim]).view(shape)
+    limits = torch.finfo(x.dtype) if x.dtype.is_floating_point else torch.iinfo(x.dtype)
+    neutral, gather, join = {
+        "prod": (1, lambda t: t.prod(dim + 1).to(t.dtype), torch.mul),
+        "amax": (_least(limits), lambda t: t.amax(dim + 1), torch.maximum),
+        "amin": (_greatest(limits), lambda t: t.amin(dim + 1), torch.minimum),
+    }[reduce]
+    reduced = gather(torch.where(goes, src.unsqueeze(dim), neutral).to(x.dtype))
+    touched = goes.any(dim + 1)
+    result = torch.where(touched, join(part, reduced) if include_self else reduced, part)
+    return _put_corner(x, result)
+
+
+def _least(limits: Any) -> float | int:
+    return -math.inf if isinstance(limits, torch.finfo) else int(limits.min)
+
+
+def _greatest(limits: Any) -> float | int:
+    return math.inf if isinstance(limits, torch.finfo) else int(limits.max)
+
+
+def _scatter_sum(
+    x: Tensor, dim: int, index: Tensor, src: Tensor, mean: bool, include_self: bool
+) -> Tensor:
+    ones = torch.ones_like(index)
+    counts = torch.zeros(x.shape, dtype=torch.int64).scatter_add(dim, index, ones)
+    start = x if include_self else torch.where(counts > 0, torch.zeros_like(x), x)
+    total = start.scatter_add(dim, index, src)
+    if not mean:
+        return total
+    counts = (counts + 1 if include_self else counts.clamp(min=1)).to(x.dtype)
+    if x.dtype.is_floating_point:
+        return total / counts
+    return torch.div(total, counts, rounding_mode="floor")
+
+
+def _put_corner(x: Tensor, corner: Tensor) -> Tensor:
+    """x with its first elements, along each dimension, replaced."""
+    for dim, (whole, size) in enumerate(zip(x.shape, corner.shape, strict=True)):
+        if size < whole:
+            rest = x.narrow(dim, size, whole - size)
+            for other in range(dim + 1, x.dim()):
+                rest = rest.narrow(other, 0, corner.shape[other])
+            corner = torch.cat([corner, rest], dim)
+    return corner
 
 
 def as_strided_scatter(
@@ -502,6 +624,11 @@ FORMS: Mapping[Operator, tuple[Callable[..., Any], str]] = {
     aten.cumprod.default: (cumprod, "cumprod.out"),
     aten.cummax.default: (cumulative_extreme(torch.ge), "cummax.out"),
     aten.cummin.default: (cumulative_extreme(torch.le), "cummin.out"),
+    aten.logcumsumexp.default: (logcumsumexp, "logcumsumexp.out"),
+    aten.kthvalue.default: (kthvalue, "kthvalue.values"),
+    aten.searchsorted.Tensor: (searchsorted, "searchsorted.Tensor_out"),
+    aten.searchsorted.Scalar: (searchsorted, "searchsorted.Scalar_out"),
+    aten.scatter_reduce.two: (scatter_reduce, "scatter_reduce.two_out"),
     aten.median.default: (median, "median.out"),
     aten.median.dim: (median_of_dim, "median.dim_values"),
     aten.nanmedian.default: (nanmedian, "nanmedian.out"),

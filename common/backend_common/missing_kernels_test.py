@@ -101,6 +101,42 @@ EXACT = {
     "triangles": (lambda x: (x[0, 0] + torch.tril_indices(3, 3), torch.triu_indices(2, 3)), MATRIX),
     "bucketize": (lambda x: torch.bucketize(x, x.new_tensor([-1.0, 0, 1])), EDGES),
     "ldexp": (torch.ldexp, MATRIX[0], torch.tensor([1, 2, -3, 4])),
+    "kthvalue": (lambda x: (x.kthvalue(2, 0).values, x.kthvalue(4, 0, True).values), INTS),
+    "kthvalue_of_nan": (lambda x: x.kthvalue(5, 1).values, REPEATED),
+    "searchsorted": (
+        lambda x, y: (torch.searchsorted(x, y), torch.searchsorted(x, y, right=True)),
+        torch.tensor([-INF, -1.5, 0, 0, 1.5, INF]),
+        EDGES,
+    ),
+    "searchsorted_by_rows": (
+        lambda x, y, order: torch.searchsorted(x, y, sorter=order, out_int32=True),
+        MATRIX,
+        MATRIX.flip(1),
+        MATRIX.argsort(),
+    ),
+    "searchsorted_number": (lambda x: torch.searchsorted(x, 3, side="right"), torch.arange(8)),
+    **{
+        f"scatter_{reduce}{'' if also else '_alone'}": (
+            lambda x, i, y, reduce=reduce, also=also: (
+                x.scatter_reduce(1, i, y, reduce, include_self=also),
+                x.flip(0).scatter_reduce(0, i[:, :2] // 2, y, reduce, include_self=also),
+            ),
+            torch.tensor([[5, -3, 7, 2], [-128, 127, 0, 9], [1, 1, 1, 1]], dtype=torch.int8),
+            torch.tensor([[1, 1, 3], [0, 3, 3]]),
+            torch.tensor([[4, -9, 2, 8], [127, 3, -4, 8]], dtype=torch.int8),
+        )
+        for reduce in ("sum", "prod", "mean", "amax", "amin")
+        for also in (True, False)
+    },
+    "scatter_extreme_of_nan": (
+        lambda x, i, y: (
+            x.scatter_reduce(0, i, y, "amax"),
+            x.scatter_reduce(0, i, y, "amin", include_self=False),
+        ),
+        torch.tensor([NAN, -INF, 1.0, 2.0]),
+        torch.tensor([1, 2, 2, 3]),
+        torch.tensor([-INF, 3.0, NAN, 2.0]),
+    ),
 }
 
 CLOSE = {
@@ -132,6 +168,19 @@ CLOSE = {
     ),
     "round_to_decimals": (lambda x: (x.round(decimals=2), (x * 99).round(decimals=-1)), MATRIX),
     "dist": (lambda x, y: torch.dist(x, y), MATRIX, MATRIX * 2),
+    "logcumsumexp": (
+        lambda x: (x.logcumsumexp(1), x.logcumsumexp(0)),
+        torch.tensor([[1.0, -1000, 2, INF, 3], [-INF, -INF, 0, NAN, 1], [-1e3, 0, -2e3, 5, 100]]),
+    ),
+    "scatter_mean": (
+        lambda x, i, y: (
+            x.scatter_reduce(1, i, y, "mean"),
+            x.scatter_reduce(1, i, y, "mean", include_self=False),
+        ),
+        MATRIX,
+        torch.tensor([[1, 1, 3], [0, 3, 3]]),
+        MATRIX * 2,
+    ),
     "vector_norms": (
         lambda x: [torch.linalg.vector_norm(x, order, 1) for order in (0, 1, 2, 3, INF, -INF)],
         MATRIX,
