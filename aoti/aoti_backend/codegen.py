@@ -102,6 +102,7 @@ def generate(module: fx.GraphModule, inputs: Sequence[Any], device: Device, vect
 def _stopped_at_the_source(found: list[Source], vectors: int) -> Iterator[None]:
     """Inductor hands its source to `found`, asks this machine for nothing, and says nothing."""
     from torch._inductor import codecache, compile_fx, config, cpu_vec_isa, decomposition
+    from torch._inductor.fx_passes import fuse_attention
 
     from aoti_backend import decompositions
 
@@ -125,6 +126,7 @@ def _stopped_at_the_source(found: list[Source], vectors: int) -> Iterator[None]:
         _instead_of_torchs(decompositions.COMPOSITES),
         mock.patch.object(codecache.AotCodeCompiler, "compile", staticmethod(take)),
         mock.patch.object(compile_fx, "select_decomp_table", decomposition_table),
+        mock.patch.object(fuse_attention, "_scaled_dot_product_attention", _scaled_by_a_tensor),
         mock.patch.object(cpu_vec_isa, "valid_vec_isa_list", lambda: [isa]),
         # The inputs that we give, not the values of the module's placeholders.
         mock.patch.object(compile_fx, "_extract_inputs_from_exported_gm", lambda _, given: given),
@@ -133,6 +135,30 @@ def _stopped_at_the_source(found: list[Source], vectors: int) -> Iterator[None]:
         _quiet("torch._inductor"),
     ):
         yield
+
+
+def _scaled_by_a_tensor(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | torch.Tensor | None = None,
+    **options: Any,
+) -> torch.Tensor:
+    """What Inductor makes of an attention written out, whose scale may be no number."""
+    attend: Any = torch.ops.aten.scaled_dot_product_attention
+    if isinstance(scale, torch.Tensor) and scale.dim():
+        scores = query @ key.transpose(-2, -1) * scale
+        return torch.softmax(scores if attn_mask is None else scores + attn_mask, -1) @ value
+    if isinstance(scale, torch.Tensor):
+        query, scale = query * scale, 1.0
+    result: torch.Tensor = attend(
+        query, key, value, attn_mask, dropout_p, is_causal, scale=scale, **options
+    )
+    return result
 
 
 @contextlib.contextmanager

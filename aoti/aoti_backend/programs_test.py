@@ -381,6 +381,17 @@ def places_in_16_bits(s, x, grid):
     )
 
 
+@program(rand(2, 4, 8, 8), rand(2, 4, 8, 8), rand(2, 4, 8, 8), rand(8, 8))
+def attention_written_out(s, q, k, mask, t):
+    scores = q @ k.transpose(-2, -1)
+    scales = (8.0, torch.sqrt(torch.tensor(8.0)), q.sum(), t[0] + 9, t[:, :1] + 9, t + 9)
+    return (
+        *(torch.softmax(scores / scale + mask, -1) @ k for scale in scales),
+        *(torch.softmax(scores / scale, -1) @ k for scale in scales),
+        *(torch.softmax(scores * scale, -1) @ k for scale in scales),
+    )
+
+
 @program(rand(3, 8), rand(4, 8), rand(3, 8))
 def distances(s, x, y, z):
     return (
