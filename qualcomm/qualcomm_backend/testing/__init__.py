@@ -1,0 +1,1 @@
+"""What tests of passes are made of."""
