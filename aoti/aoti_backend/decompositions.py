@@ -66,6 +66,18 @@ def _isin(
     return found.logical_not() if invert else found
 
 
+def _unequal(x: torch.Tensor, y: torch.Tensor) -> Any:
+    """Of bools: Inductor asks which of two is greater where one is known, and fails."""
+    if x.dtype is not torch.bool or y.dtype is not torch.bool:
+        return NotImplemented
+    return torch.logical_xor(x, y)
+
+
+def _equal(x: torch.Tensor, y: torch.Tensor) -> Any:
+    unequal = _unequal(x, y)
+    return unequal if unequal is NotImplemented else unequal.logical_not()
+
+
 def _in_32_bits(operator: Any) -> Callable[..., Any]:
     """The extremes of narrow integers: Inductor's vectors of them are wider than what it loads, and
     the lanes beyond take part; of bools it takes another of equal ones.
@@ -100,7 +112,7 @@ def _remainder(x: Any, y: Any) -> Any:
         return NotImplemented
     x, y = _both(x, y, torch.float64 if dtype is torch.float64 else torch.float32)
     rest = torch.fmod(x, y)
-    other_side = torch.logical_and(rest != 0, torch.ne(y < 0, rest < 0))
+    other_side = torch.logical_and(rest != 0, torch.logical_xor(y < 0, rest < 0))
     return torch.where(other_side, rest + y, rest).to(dtype)
 
 
@@ -212,6 +224,8 @@ EAGER: Mapping[Any, Callable[..., Any]] = {
     aten._trilinear.default: _trilinear,
     aten.gelu.default: _gelu,
     aten.isin.Tensor_Tensor: _isin,
+    aten.ne.Tensor: _unequal,
+    aten.eq.Tensor: _equal,
     aten.round.decimals: missing_kernels.round_decimals,
     **{
         operator: _in_32_bits(operator)

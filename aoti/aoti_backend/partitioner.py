@@ -30,9 +30,11 @@ from aoti_backend.options import Options
 _NUMBER = re.compile(r"_\d+$")
 
 
-def _edge_name(operator: torch._ops.OpOverload) -> str:
-    """What the Edge dialect calls its nodes, but for a number at the end."""
-    return _NUMBER.sub("", str(operator).replace(".", "_"))
+def _plain(name: str) -> str:
+    """A node's or an operator's name, but for a number at the end, cases and underscores: the Edge
+    dialect calls a node of aten.__and__.Tensor aten_and_tensor.
+    """
+    return _NUMBER.sub("", name).translate({ord("_"): None, ord("."): None}).lower()
 
 
 def _fractions_that_cross(nodes: set[fx.Node]) -> Iterator[fx.Node]:
@@ -80,7 +82,7 @@ class AotiPartitioner(Partitioner):
         if self._keep:
             return [], None  # it may name a part
         left = {node.target for node in self._objections(program, quiet=True)}
-        withdrawn = {_NUMBER.sub("", name) for name in self._withdrawn}
+        withdrawn = {_plain(name) for name in self._withdrawn}
         targets = {
             node.target
             for node in program.graph.nodes
@@ -88,7 +90,7 @@ class AotiPartitioner(Partitioner):
             and not support.is_size(node)
             and not support.is_spread_out(node)
             and node.target not in left
-            and _edge_name(node.target) not in withdrawn
+            and _plain(str(node.target)) not in withdrawn
         }
         return sorted(targets, key=str), None
 

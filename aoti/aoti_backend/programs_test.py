@@ -83,6 +83,7 @@ def integers(s, a, b, c):
     return (
         *(a // b, a % b, torch.div(a, b, rounding_mode="trunc"), a / b, a << 2, a >> 1, a & b),
         *(a | b, a ^ b, ~a, c * c, c + 100, a.sum(0), a.prod(1), c.sum(), a.clamp(-3, 3), a == 2.5),
+        *((torch.zeros(4, 5) < 0) != (a < 0), (torch.ones(5) > 0) == (a > 0), (a > 0) == (b > 2)),
         *(a.float() / 3, a.to(torch.int16), b.bool(), a.abs(), torch.bitwise_not(c), a.max(1)[0]),
     )
 

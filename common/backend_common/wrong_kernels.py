@@ -113,7 +113,7 @@ def floor_division(x: Any, y: Any) -> Any:
     x, y = (tensor.to(wide) for tensor in of_result_dtype(x, y))
     rest = torch.fmod(x, y)
     quotient = (x - rest) / y
-    below = torch.logical_and(rest != 0, torch.ne(y < 0, rest < 0))
+    below = torch.logical_and(rest != 0, torch.logical_xor(y < 0, rest < 0))
     quotient = torch.where(below, quotient - 1, quotient)
     floor = torch.floor(quotient)
     floor = torch.where(quotient - floor > 0.5, floor + 1, floor)

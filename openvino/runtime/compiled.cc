@@ -1,5 +1,9 @@
 #include "executorch_backends/openvino/runtime/compiled.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <array>
 #include <utility>
 
@@ -46,6 +50,13 @@ using Models = runtime::SharedValues<std::string, const Compiled>;
 Models& models() {
   static auto* const instance = new Models;
   return *instance;
+}
+
+// Compiling leaves megabytes of freed memory with the allocator, which keeps them.
+void give_scraps_back() {
+#ifdef __GLIBC__
+  (void)malloc_trim(0);
+#endif
 }
 
 }  // namespace
@@ -183,6 +194,7 @@ Error Compiled::create(From from, const Options& options, const Payload& payload
   if (done) {
     if (from == From::kIr || api_->version.binds_blobs()) weights_ = weights;
     dynamic_ = takes_many_sizes();
+    if (from == From::kIr) give_scraps_back();
     return Error::Ok;
   }
   const std::string why = *problem;
