@@ -44,7 +44,7 @@ def note_autocast_dtypes(program: ExportedProgram) -> None:
     mode = detect_fake_mode([node.meta.get("val") for node in program.graph.nodes])
     if mode is None:
         raise ValueError("the program has no fake tensor to start from")
-    with mode, _no_new_symbols(mode):
+    with mode, torch.no_grad(), _no_new_symbols(mode):  # a trainable weight may be written to
         _note(program.graph_module, None, everything=False)
 
 

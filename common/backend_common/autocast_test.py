@@ -308,6 +308,14 @@ def test_a_region_is_bit_by_bit_as_eager(name, strict):
     assert difference(expected, results, 0.0) == ""
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_program_of_trainable_weights_lowers(strict):
+    model, x = Model("buffer_mutated_inside"), torch.randn(8, 8)
+    program = torch.export.export(model, (x,), strict=strict)
+    output = load(lower(program, backend="portable").buffer).forward(x)[0]
+    torch.testing.assert_close(output, copy.deepcopy(model)(x), rtol=2e-2, atol=5e-2)
+
+
 def test_a_program_without_regions_stays_as_it_is():
     program = torch.export.export(Model("none_at_all"), (torch.randn(8, 8),), strict=True)
     before = str(program)

@@ -109,7 +109,7 @@ def lower(
         raise TypeError(f"lower: options is a {type(options).__name__}; pass a dict, by name")
     say = progress or (lambda text: None)
     chosen = registry.find(backend)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), torch.no_grad():
         _silence_notes_about_libraries()
         return _lower(
             *(model, example_inputs, kwargs, chosen, dynamic_shapes),
