@@ -32,6 +32,7 @@ from backend_common.emission_causes import causes
 from backend_common.emission_gaps import emission_gaps_filled
 from backend_common.errors import LoweringError, WithdrawalError
 from backend_common.exported import prepare
+from backend_common.keep_branches_apart import keep_branches_apart
 from backend_common.kernels import registered_kernels
 from backend_common.methods import Model, export_methods
 from backend_common.mutations import settle_mutations
@@ -325,6 +326,8 @@ def _to_executorch(
     )
     if external_weights:
         _move_outside(edge)
+    for name in edge.methods:
+        keep_branches_apart(edge.exported_program(name).graph_module)
     with stage("emitting the program"), emission_gaps_filled():
         try:
             return edge.to_executorch(config)
