@@ -295,9 +295,27 @@ def refuse_changing_numbers(name: str, program: ExportedProgram) -> None:
         raise LoweringError(f"'{name}' takes what a program cannot:", rows)
 
 
+def refuse_gradients(name: str, program: ExportedProgram) -> None:
+    """LoweringError where it differentiates: torch.export then takes inputs for constants."""
+    rows = [
+        Row(
+            *(name, "torch.func", node.name, source_line(node), False, ""),
+            reason="it computes a gradient, and torch.export fixes what that depends on",
+            remedy="write the derivative out",
+        )
+        for module in graph_modules(program.graph_module)
+        for node in module.graph.nodes
+        if node.target is torch._functorch.predispatch._unwrap_for_grad
+    ]
+    if rows:
+        noun = "gradient" if len(rows) == 1 else "gradients"
+        raise LoweringError(f"'{name}' computes {len(rows)} {noun}:", rows)
+
+
 def prepare(name: str, program: ExportedProgram) -> None:
     """In place; it computes what it did. LoweringError where it cannot be what eager is."""
     note_autocast_dtypes(program)
+    refuse_gradients(name, program)
     refuse_written_constants(name, program)
     settle_shared_memory(name, program)
     refuse_changing_numbers(name, program)

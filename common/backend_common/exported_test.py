@@ -194,3 +194,15 @@ def test_a_tensor_that_is_not_dense_is_refused_with_the_line_that_makes_it():
     (row,) = caught.value.rows
     assert row.operator == "aten.to_sparse.default" and row.source.startswith("exported_test.py:")
     assert "torch.sparse_coo" in row.reason and "to_dense" in row.remedy
+
+
+class Differentiates(torch.nn.Module):
+    def forward(self, x):
+        return torch.func.grad(lambda y: (y**2).sum())(x)
+
+
+def test_a_gradient_is_refused_by_name():
+    with pytest.raises(LoweringError, match="computes") as caught:
+        lower(Differentiates(), (torch.randn(3),), backend="portable")
+    assert all(row.operator == "torch.func" for row in caught.value.rows)
+    assert all("exported_test.py" in row.source for row in caught.value.rows)
