@@ -108,7 +108,9 @@ def _of_bodies(node: fx.Node, *, everything: bool) -> Any:
 
 def _region(arguments: Sequence[Any]) -> AbstractContextManager[Any]:
     device, dtype, enabled = arguments[:3]
-    return torch.autocast(str(device), dtype=dtype, enabled=bool(enabled), cache_enabled=False)
+    options: dict[str, Any] = {"dtype": dtype, "enabled": bool(enabled), "cache_enabled": False}
+    context: AbstractContextManager[Any] = torch.autocast(str(device), **options)
+    return context
 
 
 def _slices(body: fx.GraphModule, reads: Sequence[Any]) -> list[Any] | None:

@@ -395,8 +395,8 @@ def scatter_reduce(
 ) -> Any:
     """Sums by scatter_add; the others by a table of which source goes where, if it is small."""
     if not x.dim():
-        operands = [each.reshape(1) for each in (x, index, src)]
-        result = scatter_reduce(operands[0], 0, *operands[1:], reduce, include_self=include_self)
+        one, place, value = (each.reshape(1) for each in (x, index, src))
+        result = scatter_reduce(one, 0, place, value, reduce, include_self=include_self)
         return result if result is NotImplemented else result.reshape(())
     dim %= x.dim()
     if x.dtype is torch.bool or not all(isinstance(n, int) for n in (*x.shape, *index.shape)):
@@ -417,12 +417,14 @@ def scatter_reduce(
     shape[dim] = x.shape[dim]
     goes = index.unsqueeze(dim) == torch.arange(x.shape[dim]).view(shape)
     limits = torch.finfo(x.dtype) if x.dtype.is_floating_point else torch.iinfo(x.dtype)
-    neutral, gather, join = {
-        "prod": (1, lambda t: t.prod(dim + 1).to(t.dtype), torch.mul),
-        "amax": (_least(limits), lambda t: t.amax(dim + 1), torch.maximum),
-        "amin": (_greatest(limits), lambda t: t.amin(dim + 1), torch.minimum),
-    }[reduce]
-    reduced = gather(torch.where(goes, src.unsqueeze(dim), neutral).to(x.dtype))
+    forms: dict[str, tuple[Any, Callable[..., Tensor], Callable[[Tensor, Tensor], Tensor]]] = {
+        "prod": (1, torch.prod, torch.mul),
+        "amax": (_least(limits), torch.amax, torch.maximum),
+        "amin": (_greatest(limits), torch.amin, torch.minimum),
+    }
+    neutral, gather, join = forms[reduce]
+    sources = torch.where(goes, src.unsqueeze(dim), neutral).to(x.dtype)
+    reduced = gather(sources, dim + 1).to(x.dtype)
     touched = goes.any(dim + 1)
     result = torch.where(touched, join(part, reduced) if include_self else reduced, part)
     return _put_corner(x, result)
