@@ -27,9 +27,10 @@ def note_autocast_dtypes(program: ExportedProgram) -> None:
     Result: y, what the body computes, and what follows from them noted as bfloat16; no assertion
 
     In place; likewise between _enter_autocast and _exit_autocast, which is how a region around
-    control flow is written. torch.export(strict=True) notes and asserts what a region would compute without its
-    autocast. Whoever runs or traces the region computes the right dtypes. What is lost is a cast
-    that had nothing to do without the autocast: y and y.float() are one node to a strict export.
+    control flow is written. torch.export(strict=True) notes and asserts what a region would
+    compute without its autocast. Whoever runs or traces the region computes the right dtypes. What
+    is lost is a cast that had nothing to do without the autocast: y and y.float() are one node to
+    a strict export.
     """
     modules = list(graph_modules(program.graph_module))
     regions = (_AUTOCAST, _ENTER)
@@ -99,7 +100,9 @@ def _of_bodies(node: fx.Node, *, everything: bool) -> Any:
     # Control flow: a body takes the tensors in their order, or slices of them.
     reads = _values(
         leaf
-        for leaf in pytree.tree_leaves(node.args[1:], is_leaf=lambda leaf: isinstance(leaf, fx.Node))
+        for leaf in pytree.tree_leaves(
+            node.args[1:], is_leaf=lambda leaf: isinstance(leaf, fx.Node)
+        )
         if isinstance(leaf, fx.Node) and body_of(leaf) is None
     )
     results = [_note(body, _slices(body, reads), everything=everything) for body in bodies]

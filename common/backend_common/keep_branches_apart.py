@@ -21,9 +21,9 @@ def keep_branches_apart(graph_module: fx.GraphModule) -> None:
     Given:  y = cond(p, f, g, (x,))[0]; z = cond(q, h, k, (x,))[0]
     Result: y = _clone_dim_order(cond(p, f, g, (x,))[0]); likewise z
 
-    In place, in the bodies too, each copy before the next call; the names of results stay. Why: ExecuTorch plans all bodies into
-    one piece of memory, one over the other, and leaves results in it: the second call writes
-    over the result of the first.
+    In place, in the bodies too, each copy before the next call; the names of results stay. Why:
+    ExecuTorch plans all bodies into one piece of memory, one over the other, and leaves results
+    in it: the second call writes over the result of the first.
     """
     modules = list(graph_modules(graph_module))
     calls = [
