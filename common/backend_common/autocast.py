@@ -1,7 +1,7 @@
 """Regions of torch.autocast, whose dtypes a strict export does not know."""
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
 import torch
@@ -65,16 +65,24 @@ def _note(module: fx.GraphModule, operands: Sequence[Any] | None, *, everything:
     for node, operand in zip(placeholders, operands or (), strict=bool(operands)):
         if _correct(node, operand):
             changed.add(node)
-    entered: list[AbstractContextManager[Any]] = []
+    with ExitStack() as stack:  # nothing stays entered where an operator raises
+        _note_nodes(module, changed, stack, everything=everything)
+    return fx.node.map_arg(module.graph.output_node().args[0], _value_of)
+
+
+def _note_nodes(
+    module: fx.GraphModule, changed: set[fx.Node], stack: ExitStack, *, everything: bool
+) -> None:
+    entered: list[ExitStack] = []
     for node in module.graph.nodes:
         if node.op != "call_function":
             continue
         if node.target is _ENTER:
-            entered.append(_region(node.args))
-            entered[-1].__enter__()
+            entered.append(stack.enter_context(ExitStack()))
+            entered[-1].enter_context(_region(node.args))
             continue
         if node.target is _EXIT:
-            entered.pop().__exit__(None, None, None)
+            entered.pop().close()
             continue
         again = everything or bool(entered) or not changed.isdisjoint(node.all_input_nodes)
         if any(body_of(operand) is not None for operand in node.all_input_nodes):
@@ -86,7 +94,6 @@ def _note(module: fx.GraphModule, operands: Sequence[Any] | None, *, everything:
             continue
         if _correct(node, value):
             changed.add(node)
-    return fx.node.map_arg(module.graph.output_node().args[0], _value_of)
 
 
 def _of_bodies(node: fx.Node, *, everything: bool) -> Any:

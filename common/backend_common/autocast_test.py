@@ -9,7 +9,7 @@ from functorch.experimental.control_flow import map as map_rows
 from torch import fx, nn
 from torch.utils import _pytree as pytree
 
-from backend_common import load, lower
+from backend_common import autocast, load, lower
 from backend_common.autocast import note_autocast_dtypes
 from backend_common.harness import difference
 
@@ -314,6 +314,19 @@ def test_a_program_of_trainable_weights_lowers(strict):
     program = torch.export.export(model, (x,), strict=strict)
     output = load(lower(program, backend="portable").buffer).forward(x)[0]
     torch.testing.assert_close(output, copy.deepcopy(model)(x), rtol=2e-2, atol=5e-2)
+
+
+def test_no_region_stays_entered_after_an_error(monkeypatch):
+    def fail(*_):
+        assert torch.is_autocast_enabled("cpu")
+        raise RuntimeError("an operator that fails")
+
+    torch.manual_seed(0)
+    program = torch.export.export(Model("around_cond").eval(), (torch.randn(8, 8),), strict=True)
+    monkeypatch.setattr(autocast, "_correct", fail)
+    with pytest.raises(RuntimeError, match="an operator that fails"):
+        note_autocast_dtypes(program)
+    assert not torch.is_autocast_enabled("cpu")
 
 
 def test_a_program_without_regions_stays_as_it_is():

@@ -128,6 +128,15 @@ EXACT = {
         for reduce in ("sum", "prod", "mean", "amax", "amin")
         for also in (True, False)
     },
+    "scatter_nothing": (
+        lambda x, i, y: (
+            x.scatter_reduce(1, i, y, "amax"),
+            x.scatter_reduce(0, i, y, "mean", include_self=False),
+        ),
+        torch.arange(6).reshape(2, 3),
+        torch.zeros(2, 0, dtype=torch.int64),
+        torch.zeros(2, 0, dtype=torch.int64),
+    ),
     "scatter_extreme_of_nan": (
         lambda x, i, y: (
             x.scatter_reduce(0, i, y, "amax"),
