@@ -143,21 +143,21 @@ def _scaled_by_a_tensor(
     value: torch.Tensor,
     attn_mask: torch.Tensor | None = None,
     dropout_p: float = 0.0,
-    is_causal: bool = False,
     *,
     scale: float | torch.Tensor | None = None,
     **options: Any,
 ) -> torch.Tensor:
-    """What Inductor makes of an attention written out, whose scale may be no number."""
+    """What Inductor makes of an attention written out, whose scale may be no number; none of its
+    patterns is causal.
+    """
     attend: Any = torch.ops.aten.scaled_dot_product_attention
     if isinstance(scale, torch.Tensor) and scale.dim():
         scores = query @ key.transpose(-2, -1) * scale
-        return torch.softmax(scores if attn_mask is None else scores + attn_mask, -1) @ value
+        weights = torch.softmax(scores if attn_mask is None else scores + attn_mask, -1)
+        return torch.dropout(weights, dropout_p, True) @ value if dropout_p else weights @ value
     if isinstance(scale, torch.Tensor):
         query, scale = query * scale, 1.0
-    result: torch.Tensor = attend(
-        query, key, value, attn_mask, dropout_p, is_causal, scale=scale, **options
-    )
+    result: torch.Tensor = attend(query, key, value, attn_mask, dropout_p, scale=scale, **options)
     return result
 
 

@@ -96,8 +96,8 @@ def objection(node: fx.Node) -> str:
             return f"the AOTI backend does not take tensors with layout {value.layout}"
     if _is_uint8_image(node) and name.startswith(_IN_FIXED_POINT):
         return "eager computes it in fixed point for uint8"
-    if name.startswith("aten.grid_sampler") and _picks_places_in_16_bits(node):
-        return "eager computes its places in 16 bits"
+    if name.startswith("aten.grid_sampler") and (reason := _samples_in_16_bits(node)):
+        return reason
     for body in map(body_of, node.all_input_nodes):
         for inner in body.graph.nodes if body is not None else ():
             if inner.op == "call_function" and (reason := objection(inner)):
@@ -110,9 +110,14 @@ def _is_uint8_image(node: fx.Node) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype is torch.uint8 and value.dim() == 4
 
 
-def _picks_places_in_16_bits(node: fx.Node) -> bool:
-    """Nearest (1) and bicubic (2): another place is another pixel, or other weights."""
-    return node.args[2] != 0 and node.meta["val"].dtype in (torch.float16, torch.bfloat16)
+def _samples_in_16_bits(node: fx.Node) -> str:
+    value, bilinear = node.meta["val"], node.args[2] == 0
+    if value.dtype not in (torch.float16, torch.bfloat16):
+        return ""
+    if value.dim() == 5:
+        return "the kernel for volumes takes float32 and float64"
+    # Another place is another pixel, or other weights.
+    return "" if bilinear else "eager computes its places in 16 bits"
 
 
 def _values(node: fx.Node) -> Iterator[torch.Tensor]:
