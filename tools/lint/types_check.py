@@ -10,6 +10,7 @@ PACKAGES = (
     "aoti/aoti_backend",
     "common/backend_common",
     "openvino/openvino_backend",
+    "qualcomm/qualcomm_backend",
     "tools/pte",
 )
 
