@@ -20,7 +20,8 @@ def py_binary(name, **kwargs):
     )
 
 def _entry_points_impl(ctx):
-    folder = "%s-%s.dist-info" % (ctx.attr.distribution, ctx.attr.version)
+    # A folder of its own, whose place on the path makes no other module importable.
+    folder = "%s/%s-%s.dist-info" % (ctx.label.name, ctx.attr.distribution, ctx.attr.version)
     metadata = ctx.actions.declare_file(folder + "/METADATA")
     ctx.actions.write(metadata, "Metadata-Version: 2.1\nName: %s\nVersion: %s\n" % (ctx.attr.distribution, ctx.attr.version))
     table = ctx.actions.declare_file(folder + "/entry_points.txt")
@@ -64,6 +65,6 @@ def entry_points(name, distribution, group, entries, **kwargs):
     _py_library(
         name = name,
         data = [":%s_metadata" % name],
-        imports = ["."],
+        imports = [name + "_metadata"],
         **kwargs
     )
