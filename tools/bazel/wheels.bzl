@@ -13,6 +13,7 @@ A workspace that vendors us replaces the lock by its own:
 _PLATFORM = "linux_x86_64_cp311"
 _TORCH_BUILDS = ["cpu", "cuda13"]
 _LOCKS = {build: "//third_party:locks/%s_%s.txt" % (_PLATFORM, build) for build in _TORCH_BUILDS}
+QNN_VERSION = "2.5.0"
 OPENVINO_VERSIONS = ["2025.1.0", "2025.4.1", "2026.3.1", "2026.4.0"]
 
 _ENVIRONMENT = [
@@ -235,7 +236,7 @@ def _tree_repository_impl(repository_ctx):
 
 tree_repository = repository_rule(
     implementation = _tree_repository_impl,
-    doc = "A small lock alone: another version of OpenVINO for tests, or a tool of the build.",
+    doc = "A small lock alone: the QNN SDK, another version of OpenVINO for tests, or a tool of the build.",
     attrs = {"lock": attr.label(mandatory = True)} | _INSTALLER,
     environ = _ENVIRONMENT,
 )
@@ -255,6 +256,10 @@ def wheel_repositories(lock = None):
             name = "executorch_backends_openvino_" + version.replace(".", "_"),
             lock = Label("//third_party:locks/openvino_%s.txt" % version),
         )
+    tree_repository(
+        name = "executorch_backends_qnn",
+        lock = Label("//third_party:locks/qnn_%s.txt" % QNN_VERSION),
+    )
     tree_repository(
         name = "executorch_backends_npm",
         lock = Label("//third_party:locks/npm.txt"),
