@@ -8,10 +8,11 @@ import torch.nn.functional as F
 from backend_common.errors import LoweringError
 from backend_common.harness import difference
 from functorch.experimental.control_flow import map as map_rows
-from qualcomm_backend.autocast import resolve_autocast
 from torch import fx, nn
 from torch.export import Dim, ExportedProgram
 from torch.utils import _pytree as pytree
+
+from qualcomm_backend.autocast import resolve_autocast
 
 REGIONS = {}
 DYNAMIC = {"symbolic_sizes", "sizes_read_inside"}

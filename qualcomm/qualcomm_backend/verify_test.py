@@ -5,10 +5,11 @@ import re
 import pytest
 import torch
 from backend_common.graph import Pass
-from qualcomm_backend.autocast import resolve_autocast
-from qualcomm_backend.verify import verify_passes
 from torch import nn
 from torch.export import Dim
+
+from qualcomm_backend.autocast import resolve_autocast
+from qualcomm_backend.verify import verify_passes
 
 aten = torch.ops.aten
 

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from backend_common.harness import difference
+
 from qualcomm_backend.testing.random_modules import TEMPLATES, random_module
 from qualcomm_backend.verify import verify_passes
 

@@ -1,0 +1,104 @@
+"""The names of operators, and the groups that are treated alike."""
+
+from typing import Any
+
+from torch import fx
+
+
+def name_of(node: fx.Node) -> str:
+    """`aten.add.Tensor`, for the Edge dialect's operator as for ATen's; "" for no operator."""
+    if node.op != "call_function":
+        return ""
+    target = node.target
+    if type(target).__name__ == "EdgeOpOverload":
+        return str(getattr(target, "__name__", ""))
+    return str(target) if hasattr(target, "overloadpacket") else getattr(target, "__name__", "")
+
+
+def argument(node: fx.Node, name: str, default: object = None) -> Any:
+    """An argument by its name in the operator's schema, else its default there, else `default`."""
+    if name in node.kwargs:
+        return node.kwargs[name]
+    for index, known in enumerate(node.target._schema.arguments):  # type: ignore[union-attr]
+        if known.name == name:
+            if index < len(node.args):
+                return node.args[index]
+            return known.default_value if known.has_default_value() else default
+    return default
+
+
+def items_taken(node: fx.Node) -> set[object]:
+    """The indices of the results that someone takes from a node with several."""
+    return {user.args[1] for user in node.users if name_of(user) == "getitem"}
+
+
+def tensors(node: fx.Node) -> list[fx.Node]:
+    """The operands that are tensors or lists of tensors."""
+    return [
+        operand
+        for operand in node.all_input_nodes
+        if type(operand.meta.get("val")).__name__
+        not in ("int", "float", "bool", "SymInt", "SymFloat", "SymBool")
+    ]
+
+
+# QNN computes them with channels last.
+IMAGES = frozenset(
+    {
+        "aten.avg_pool2d.default",
+        "aten.convolution.default",
+        "aten.max_pool2d_with_indices.default",
+        "aten._native_batch_norm_legit_no_training.default",
+        "aten.native_group_norm.default",
+        "aten.upsample_bilinear2d.vec",
+        "aten.upsample_nearest2d.vec",
+    }
+)
+
+# The same in every layout, as long as all operands have it.
+ELEMENTWISE = frozenset(
+    {
+        "aten.abs.default",
+        "aten.add.Tensor",
+        "aten.clamp.default",
+        "aten.div.Tensor",
+        "aten.elu.default",
+        "aten.exp.default",
+        "aten.gelu.default",
+        "aten.hardtanh.default",
+        "aten.maximum.default",
+        "aten.minimum.default",
+        "aten.mul.Tensor",
+        "aten.neg.default",
+        "aten.relu.default",
+        "aten.sigmoid.default",
+        "aten.sqrt.default",
+        "aten.sub.Tensor",
+        "aten.tanh.default",
+    }
+)
+
+# They only move elements.
+MOVES = frozenset(
+    {
+        "aten.cat.default",
+        "aten.flip.default",
+        "aten.permute_copy.default",
+        "aten.repeat.default",
+        "aten.select_copy.int",
+        "aten.slice_copy.Tensor",
+        "aten.split_with_sizes_copy.default",
+        "aten.squeeze_copy.dims",
+        "aten.unsqueeze_copy.default",
+        "aten.view_copy.default",
+        "getitem",
+    }
+)
+
+QUANTIZES = frozenset({"quantized_decomposed.quantize_per_tensor.default"})
+DEQUANTIZES = frozenset(
+    {
+        "quantized_decomposed.dequantize_per_channel.default",
+        "quantized_decomposed.dequantize_per_tensor.default",
+    }
+)

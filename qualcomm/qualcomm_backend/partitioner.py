@@ -1,0 +1,126 @@
+"""Which parts of a program QNN computes."""
+
+from collections.abc import Mapping, Sequence
+from typing import final
+
+from backend_common.diagnostics import Rejection
+from backend_common.partitioning import (
+    NONE_WITHDRAWN,
+    AllBut,
+    Kept,
+    Reject,
+    ignore,
+    leave_constants_that_are_returned,
+    refuse_a_second_backend,
+)
+from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from executorch.exir.backend.utils import tag_constant_data
+from torch import fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.export import ExportedProgram
+from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+
+from qualcomm_backend import operators, part, preprocess, support
+from qualcomm_backend.options import Options
+
+_MOVING = operators.MOVES | operators.QUANTIZES | operators.DEQUANTIZES
+
+
+@final
+class QualcommPartitioner(Partitioner):
+    """Tags what QNN computes as PyTorch does; the rest stays for other kernels.
+
+    keep: operators that are not to be taken. withdrawn: nodes that could not be compiled.
+    """
+
+    def __init__(
+        self,
+        options: Options | None = None,
+        *,
+        keep: frozenset[str] = frozenset(),
+        withdrawn: Mapping[str, Rejection] = NONE_WITHDRAWN,
+        reject: Reject = ignore,
+    ) -> None:
+        super().__init__()
+        self._options = options or Options()
+        self._keep = Kept(keep)
+        self._withdrawn = withdrawn
+        self._reject = reject
+        specs = self._options.compile_specs()
+        self._compile_spec = bytes(specs[0].value)
+        self._specification = DelegationSpec(preprocess.QnnBackend.__name__, specs)
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        refuse_a_second_backend(preprocess.QnnBackend.__name__, preprocess.__name__)
+        tags: dict[str, DelegationSpec] = {}
+        # ExecuTorch calls this under a fake mode, in which a constant's values are not there.
+        with unset_fake_temporarily():
+            partitions = self._partitions(exported_program)
+        for nodes in partitions:
+            tag = f"qualcomm_{len(tags)}"
+            tags[tag] = self._specification
+            for node in nodes:
+                node.meta["delegation_tag"] = tag
+        tag_constant_data(exported_program)
+        leave_constants_that_are_returned(exported_program)
+        return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
+
+    def _partitions(self, program: ExportedProgram) -> list[list[fx.Node]]:
+        supported = AllBut(self._objections(program))
+        proposed = CapabilityBasedPartitioner(
+            program.graph_module, supported, allows_single_node_partition=True
+        ).propose_partitions()
+        order = {node: index for index, node in enumerate(program.graph.nodes)}
+        partitions = [sorted(each.nodes, key=order.__getitem__) for each in proposed]
+        return sorted(
+            (nodes for nodes in partitions if self._worth_it(nodes)),
+            key=lambda nodes: order[nodes[0]],
+        )
+
+    def _worth_it(self, nodes: Sequence[fx.Node]) -> bool:
+        if all(operators.name_of(node) in _MOVING for node in nodes):
+            for node in nodes:
+                self._reject(node, "it only moves data, which QNN does no faster", "")
+            return False
+        return True
+
+    def _report_bodies(self, program: ExportedProgram) -> None:
+        for module in program.graph_module.modules():
+            if isinstance(module, fx.GraphModule) and module is not program.graph_module:
+                for node in module.graph.nodes:
+                    if operators.name_of(node):
+                        reason = "it is in the body of a control-flow operator"
+                        self._reject(node, reason, "")
+
+    def _objections(self, program: ExportedProgram) -> dict[fx.Node, str]:
+        """The nodes that stay, each with its reason, which is reported."""
+        self._report_bodies(program)
+        found: dict[fx.Node, str] = {}
+        for node in program.graph.nodes:
+            name = operators.name_of(node)
+            if not name or node.meta.get("delegation_tag") is not None:
+                continue
+            source = node.args[0] if name == "getitem" else None
+            if isinstance(source, fx.Node):
+                if source in found:
+                    found[node] = found[source]
+            elif refusal := self._refusal(program, node) or self._trial(program, node):
+                found[node] = refusal.reason
+                self._reject(node, refusal.reason, refusal.remedy)
+        return found
+
+    def _refusal(self, program: ExportedProgram, node: fx.Node) -> Rejection | None:
+        """Why a node stays, by what is known of it."""
+        if operators.name_of(node) in self._keep:
+            return Rejection("it is in `keep`", "take it out of `keep`")
+        if (given_back := self._withdrawn.get(node.name)) is not None:
+            return given_back
+        reason = support.objection(program, node)
+        return None if reason is None else Rejection(reason, "")
+
+    def _trial(self, program: ExportedProgram, node: fx.Node) -> Rejection | None:
+        """Why a builder, or QNN, does not take the node alone."""
+        if operators.name_of(node) in _MOVING - operators.MOVES or part.is_constant(program, node):
+            return None
+        reason = preprocess.objection(part.alone(program, node), self._compile_spec)
+        return None if reason is None else Rejection(reason, "")
