@@ -56,6 +56,14 @@ class AotiEntry:
     def passes(self, options: Mapping[str, object]) -> Sequence[Any]:
         return ()
 
+    def try_delegates(
+        self,
+        options: Mapping[str, object],
+        programs: Mapping[str, Any],
+        example_inputs: Mapping[str, Any],
+    ) -> None:
+        pass  # The audit of the compiled code has had the last word.
+
     def delegate_libraries(self) -> Sequence[Path]:
         from aoti_backend import runtime
 

@@ -49,6 +49,19 @@ class Backend(Protocol):
         """Functions from ExportedProgram to ExportedProgram, run in order before Edge."""
         ...
 
+    def try_delegates(
+        self,
+        options: Mapping[str, object],
+        programs: Mapping[str, Any],
+        example_inputs: Mapping[str, Any],
+    ) -> None:
+        """Lowered Edge programs and ExportedProgram.example_inputs, by method.
+
+        A chance to run the delegates before they are kept.
+        WithdrawalError names the nodes that are to be given back.
+        """
+        ...
+
     def delegate_libraries(self) -> Sequence[Path]:
         """Shared libraries to load before a program runs; they register the delegate."""
         ...

@@ -164,6 +164,11 @@ def _lower(
         diagnostics = {name: Diagnostics(withdrawn[name]) for name in programs}
         try:
             edge = _to_edge(chosen, checked_options, keep, programs, diagnostics)
+            chosen.try_delegates(
+                checked_options,
+                {name: edge.exported_program(name) for name in programs},
+                {name: exported[name].example_inputs for name in programs},
+            )
         except WithdrawalError as withdrawal:
             if not _withdraw(withdrawal, withdrawn):
                 raise

@@ -415,6 +415,9 @@ class NamesBackend:
     def passes(self, options):
         return self.transforms
 
+    def try_delegates(self, options, programs, example_inputs):
+        pass
+
     def delegate_libraries(self):
         return ()
 

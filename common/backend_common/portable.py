@@ -31,6 +31,14 @@ class PortableBackend:
     def passes(self, options: Mapping[str, object]) -> Sequence[Any]:
         return ()
 
+    def try_delegates(
+        self,
+        options: Mapping[str, object],
+        programs: Mapping[str, Any],
+        example_inputs: Mapping[str, Any],
+    ) -> None:
+        pass  # There are none.
+
     def delegate_libraries(self) -> Sequence[Path]:
         return ()
 

@@ -43,6 +43,14 @@ class OpenvinoEntry:
     def passes(self, options: Mapping[str, object]) -> Sequence[Any]:
         return ()
 
+    def try_delegates(
+        self,
+        options: Mapping[str, object],
+        programs: Mapping[str, Any],
+        example_inputs: Mapping[str, Any],
+    ) -> None:
+        pass  # Each partition was converted and compiled by the partitioner.
+
     def delegate_libraries(self) -> Sequence[Path]:
         from openvino_backend import runtime
 
