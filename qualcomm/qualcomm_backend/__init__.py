@@ -41,6 +41,7 @@ class QualcommEntry:
         return None
 
     def passes(self, options: Mapping[str, object]) -> Sequence[Any]:
+        from qualcomm_backend import emulator
         from qualcomm_backend.autocast import resolve_autocast
         from qualcomm_backend.passes import run_aten_passes
         from qualcomm_backend.quantization import Quantize
@@ -48,10 +49,23 @@ class QualcommEntry:
         def write_regions_out(program: Any) -> Any:
             return resolve_autocast(program)[0]
 
+        if options["trial_run"]:
+            emulator.start()  # while the program is lowered
         passes: list[Any] = [write_regions_out, run_aten_passes]
         if (precision := str(options["precision"])) != "fp16":
             passes.append(Quantize(precision))
         return passes
+
+    def try_delegates(
+        self,
+        options: Mapping[str, object],
+        programs: Mapping[str, Any],
+        example_inputs: Mapping[str, Any],
+    ) -> None:
+        from qualcomm_backend.trial_run import give_back_what_differs
+
+        if options["trial_run"]:
+            give_back_what_differs(programs, example_inputs)
 
     def delegate_libraries(self) -> Sequence[Path]:
         from qualcomm_backend import runtime

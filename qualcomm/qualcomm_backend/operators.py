@@ -91,6 +91,7 @@ MOVES = frozenset(
         "aten.squeeze_copy.dims",
         "aten.unsqueeze_copy.default",
         "aten.view_copy.default",
+        "dim_order_ops._clone_dim_order.default",
         "getitem",
     }
 )

@@ -20,10 +20,12 @@ _FIRST_WITH_FLOATS = 69
 class Options:
     """soc: the chip that the program is compiled for, by ExecuTorch's name of it.
     precision: `fp16`, in which float32 programs compute on the HTP.
+    trial_run: whether each delegate is run once on the emulator, and given back if it differs.
     """
 
     soc: str = "SM8650"
     precision: str = "fp16"
+    trial_run: bool = True
 
     def compile_specs(self) -> list[CompileSpec]:
         """One, which the delegate reads when it loads."""
@@ -33,7 +35,7 @@ class Options:
 
 
 _DEFAULTS = asdict(Options())
-_ACCEPTED = {"soc": SOCS, "precision": PRECISIONS}
+_ACCEPTED = {"soc": SOCS, "precision": PRECISIONS, "trial_run": (False, True)}
 
 
 def parse(options: Mapping[str, object]) -> Options:
@@ -41,10 +43,11 @@ def parse(options: Mapping[str, object]) -> Options:
     checked = check_options("qualcomm", options, _DEFAULTS)
     for name, value in checked.items():
         if value not in _ACCEPTED[name]:
+            accepted = ", ".join(map(str, _ACCEPTED[name]))
             raise option_error(
                 "qualcomm",
                 name,
-                f"qualcomm's option '{name}' is {value!r}; it can be {', '.join(_ACCEPTED[name])}",
+                f"qualcomm's option '{name}' is {value!r}; it can be {accepted}",
             )
     chosen = Options(**checked)  # type: ignore[arg-type]  # checked above
     architecture = _soc_info_table[QcomChipset[chosen.soc]].htp_info.htp_arch

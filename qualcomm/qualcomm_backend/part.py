@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import torch
 from backend_common import subgraph
+from executorch.exir.dialects._ops import ops
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import ExportedProgram
@@ -19,6 +20,9 @@ from torch.export.graph_signature import (
 )
 
 from qualcomm_backend import operators
+
+_QUANTIZE = ops.edge.quantized_decomposed.quantize_per_tensor.default
+_DEQUANTIZE = ops.edge.quantized_decomposed.dequantize_per_tensor.default
 
 
 @dataclass
@@ -85,6 +89,8 @@ def _part(
     for node in inputs:
         copies[node] = graph.placeholder(node.name)
         copies[node].meta = {"val": node.meta["val"]}
+        if _QUANTIZATION in node.meta:
+            copies[node].meta[_QUANTIZATION] = node.meta[_QUANTIZATION]
         argument = TensorArgument(copies[node].name)
         signature.input_specs.append(InputSpec(InputKind.USER_INPUT, argument, None))
     read = dict.fromkeys(argument for node in nodes for argument in node.all_input_nodes)
@@ -140,6 +146,43 @@ def _encoded(nodes: Sequence[fx.Node]) -> list[fx.Node]:
 
 def _dequantizes(node: fx.Node) -> bool:
     return operators.name_of(node) in operators.DEQUANTIZES
+
+
+# How an input was quantized before it was dequantized: arguments, as its operator has them.
+_QUANTIZATION = "qualcomm_quantization"
+
+
+def note_quantization(dequantize: fx.Node) -> None:
+    """For the parts that read its value."""
+    dequantize.meta[_QUANTIZATION] = dequantize.args[1:]
+
+
+def quantize_inputs(part: Part) -> None:
+    """
+    Given:  y = relu(x)      with an input x of which it is noted how it was quantized
+    Result: y = relu(dequantize(quantize(x)))
+
+    Which changes nothing, and lets relu compute in integers.
+    """
+    inputs = set(part.graph_signature.user_inputs)
+    for node in list(part.graph.nodes):
+        if node.op != "placeholder" or node.name not in inputs or _QUANTIZATION not in node.meta:
+            continue
+        arguments, readers = node.meta[_QUANTIZATION], list(node.users)
+        if not readers:
+            continue
+        with part.graph.inserting_before(readers[0]):
+            quantized = part.graph.call_function(_QUANTIZE, (node, *arguments))
+            decoded = part.graph.call_function(_DEQUANTIZE, (quantized, *arguments))
+        quantized.meta["val"] = node.meta["val"].to(arguments[-1])
+        decoded.meta["val"] = node.meta["val"]
+        for reader in readers:
+            reader.replace_input_with(node, decoded)
+
+
+def is_quantized(program: ExportedProgram) -> bool:
+    coding = operators.QUANTIZES | operators.DEQUANTIZES
+    return any(operators.name_of(node) in coding for node in program.graph.nodes)
 
 
 def is_constant(program: ExportedProgram, node: fx.Node) -> bool:

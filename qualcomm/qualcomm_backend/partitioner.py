@@ -1,6 +1,6 @@
 """Which parts of a program QNN computes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import final
 
 from backend_common.diagnostics import Rejection
@@ -24,6 +24,36 @@ from qualcomm_backend import operators, part, preprocess, support
 from qualcomm_backend.options import Options
 
 _MOVING = operators.MOVES | operators.QUANTIZES | operators.DEQUANTIZES
+
+
+def _keep_integers_inside(program: ExportedProgram, partitions: Sequence[list[fx.Node]]) -> None:
+    """
+    Given:  q = quantize(x); y = dequantize(q)      with q in one partition and y in another
+    Result: both in the first; the second reads y, and finds noted how it was quantized
+
+    PyTorch's integers are not QNN's: of 16 bits they are int32.
+    """
+    home = {node: nodes for nodes in partitions for node in nodes}
+    for node in program.graph.nodes:
+        if operators.name_of(node) not in operators.DEQUANTIZES:
+            continue
+        source = node.args[0]
+        if operators.name_of(source) not in operators.QUANTIZES:
+            continue
+        part.note_quantization(node)
+        if home.get(node) is home.get(source):
+            continue
+        if node in home:
+            home[node].remove(node)
+        if source in home:
+            home[source].append(node)
+
+
+def _moves_what_is_computed(node: fx.Node) -> bool:
+    return operators.name_of(node) in operators.MOVES and any(
+        operators.name_of(operand) not in ("", *operators.DEQUANTIZES)
+        for operand in node.all_input_nodes
+    )
 
 
 @final
@@ -66,16 +96,41 @@ class QualcommPartitioner(Partitioner):
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
 
     def _partitions(self, program: ExportedProgram) -> list[list[fx.Node]]:
-        supported = AllBut(self._objections(program))
-        proposed = CapabilityBasedPartitioner(
-            program.graph_module, supported, allows_single_node_partition=True
-        ).propose_partitions()
+        objections = self._objections(program)
         order = {node: index for index, node in enumerate(program.graph.nodes)}
-        partitions = [sorted(each.nodes, key=order.__getitem__) for each in proposed]
+        while True:
+            proposed = CapabilityBasedPartitioner(
+                program.graph_module, AllBut(objections), allows_single_node_partition=True
+            ).propose_partitions()
+            partitions = [sorted(each.nodes, key=order.__getitem__) for each in proposed]
+            shared = dict(self._constants_for_others(program, partitions))
+            if not shared:
+                break
+            objections |= shared
+        _keep_integers_inside(program, partitions)
+        for nodes in partitions:
+            nodes.sort(key=order.__getitem__)
         return sorted(
-            (nodes for nodes in partitions if self._worth_it(nodes)),
+            (nodes for nodes in partitions if nodes and self._worth_it(nodes)),
             key=lambda nodes: order[nodes[0]],
         )
+
+    def _constants_for_others(
+        self, program: ExportedProgram, partitions: Sequence[Sequence[fx.Node]]
+    ) -> Iterator[tuple[fx.Node, str]]:
+        """Constants whose elements are moved in a partition for someone outside of it.
+
+        QNN hands out what it computes. Who reads them inside would get no constant, and stays too.
+        """
+        reason = "a constant that it moves is read by others"
+        for nodes in partitions:
+            inside = set(nodes)
+            for node in nodes:
+                others = any(user not in inside for user in node.users)
+                if others and operators.name_of(node) and part.is_constant(program, node):
+                    for each in (node, *inside.intersection(node.users)):
+                        self._reject(each, reason, "")
+                        yield each, reason
 
     def _worth_it(self, nodes: Sequence[fx.Node]) -> bool:
         if all(operators.name_of(node) in _MOVING for node in nodes):
@@ -122,5 +177,7 @@ class QualcommPartitioner(Partitioner):
         """Why a builder, or QNN, does not take the node alone."""
         if operators.name_of(node) in _MOVING - operators.MOVES or part.is_constant(program, node):
             return None
+        if part.is_quantized(program) and _moves_what_is_computed(node):
+            return None  # alone it would move floats; in a partition it takes its maker's encoding
         reason = preprocess.objection(part.alone(program, node), self._compile_spec)
         return None if reason is None else Rejection(reason, "")

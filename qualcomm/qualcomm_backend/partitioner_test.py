@@ -56,6 +56,28 @@ def test_an_operator_in_keep_is_left():
     assert_equals_eager(lowered, module, (x,))
 
 
+def test_a_constant_that_is_moved_for_an_operator_outside_is_moved_outside():
+    torch.manual_seed(0)
+    module = Call(
+        lambda m, x: m.second(m.first(x).relu()).tanh(),
+        first=nn.Linear(8, 8),
+        second=nn.Linear(8, 4),
+    )
+    x = torch.randn(2, 8)
+    lowered = lower(module, x, keep=["aten.addmm.default"])
+    assert delegated(lowered) == ["aten.relu.default", "aten.tanh.default"]
+    assert_equals_eager(lowered, module, (x,))
+
+
+def test_attention_is_not_split_by_clones():
+    torch.manual_seed(0)
+    module = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+    x = torch.randn(2, 5, 16)
+    lowered = lower(module, x)
+    assert not left(lowered)
+    assert_equals_eager(lowered, module, (x,))
+
+
 def test_a_builder_that_fails_leaves_its_operator_with_a_reason(monkeypatch):
     from qualcomm_backend import stock
 

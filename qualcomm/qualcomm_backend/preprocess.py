@@ -23,6 +23,9 @@ from qualcomm_backend.tensor_encodings import note_encodings
 
 GRAPH = "forward"
 
+# No operators of the user's.
+_CODING = operators.QUANTIZES | operators.DEQUANTIZES | {""}
+
 
 @final
 class QnnBackend(BackendDetails):
@@ -86,6 +89,7 @@ def objection(whole: Part, options: bytes) -> str | None:
 
 def describe(whole: Part) -> list[Any]:
     """The part's operators as QNN's, in order; the part is rewritten for that. QnnError."""
+    part.quantize_inputs(whole)
     lay_out_interface(whole)
     recompose_linear(whole)
     note_encodings(whole)
@@ -130,7 +134,11 @@ def _withdrawal(
     method: str, program: ExportedProgram, options: bytes, error: QnnError
 ) -> WithdrawalError:
     """The operators that cannot be compiled alone; all of them, when each can."""
-    nodes = [node for node in program.graph.nodes if operators.name_of(node)]
+    nodes = [
+        node
+        for node in program.graph.nodes
+        if operators.name_of(node) not in _CODING and not part.is_constant(program, node)
+    ]
     guilty = {
         node: reason
         for node in nodes

@@ -10,9 +10,8 @@ import torch
 from torch import fx
 from torch.export import ExportedProgram
 
-# ExecuTorch's quantizer has wider ones. Programs in them that are delegated in parts came out
-# wrong, so they are not offered.
-PRECISIONS = ("8a8w",)
+# Bits of activations and of weights.
+PRECISIONS = ("8a8w", "16a8w", "16a4w", "16a16w")
 
 _MARK = "quantized_decomposed"
 

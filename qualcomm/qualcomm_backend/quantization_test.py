@@ -1,31 +1,47 @@
 import os
 
+import pytest
 import torch
 from torch import nn
 
+from qualcomm_backend import emulator
 from qualcomm_backend.conftest import Call, assert_equals_eager, delegated, left, lower
-from qualcomm_backend.quantization import Quantize
+from qualcomm_backend.quantization import PRECISIONS, Quantize
 
 INTEGERS = {"precision": "8a8w"}
 
 
-def quantized(module, *inputs):
+def quantized(module, *inputs, precision="8a8w"):
     from qualcomm_backend.passes import run_aten_passes
 
     exported = torch.export.export(module.eval(), inputs, strict=False)
-    return Quantize("8a8w")(run_aten_passes(exported))
+    return Quantize(precision)(run_aten_passes(exported))
 
 
-def test_a_network_in_integers_is_delegated_whole():
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_network_in_integers_is_delegated_whole(precision):
     torch.manual_seed(0)
     module = nn.Sequential(
         *(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU()),
         *(nn.Conv2d(8, 8, 3, groups=8), nn.Flatten(), nn.Linear(288, 10)),
     ).eval()
     x = torch.randn(1, 3, 8, 8)
-    lowered = lower(module, x, options=INTEGERS)
+    lowered = lower(module, x, options={"precision": precision})
     assert not left(lowered)
-    assert_equals_eager(lowered, quantized(module, x).module(), (x,))
+    assert_equals_eager(lowered, quantized(module, x, precision=precision).module(), (x,))
+
+
+@pytest.mark.parametrize("precision", ["8a8w", "16a8w"])
+def test_a_transformer_in_integers_is_right_however_it_is_cut(precision):
+    torch.manual_seed(0)
+    module = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True).eval()
+    x = torch.randn(1, 8, 32)
+    lowered = lower(module, x, options={"precision": precision})
+    assert "aten.addmm.default" in delegated(lowered)
+    with torch.no_grad():
+        wanted, ((found,),) = module(x), emulator.run(lowered.buffer, [(x,)])
+    noise = (found - wanted).square().mean().sqrt() / wanted.square().mean().sqrt()
+    assert noise < {"8a8w": 0.03, "16a8w": 0.005}[precision]
 
 
 def test_an_lstm_in_integers_lowers():

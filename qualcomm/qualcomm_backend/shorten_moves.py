@@ -13,7 +13,12 @@ _VIEW = ops.edge.aten.view_copy.default
 _PERMUTE = ops.edge.aten.permute_copy.default
 
 _RESHAPES = frozenset(
-    {"aten.squeeze_copy.dims", "aten.unsqueeze_copy.default", "aten.view_copy.default"}
+    {
+        "aten.squeeze_copy.dims",
+        "aten.unsqueeze_copy.default",
+        "aten.view_copy.default",
+        "dim_order_ops._clone_dim_order.default",  # inside, QNN knows one order
+    }
 )
 
 

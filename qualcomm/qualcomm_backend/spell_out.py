@@ -169,7 +169,58 @@ def _reduce(target: Any) -> Callable[[Part, fx.Node], None]:
     return rewrite
 
 
+# Why: QNN 2.49.40 makes one operator of both, which gives every row of a batch the first one's
+# summand.
+def _layer_norm(part: Part, node: fx.Node) -> None:
+    """
+    Given:  y = aten.native_layer_norm(aten.add(x, z))      with x of (5, 32, 8), z of (1, 32, 8)
+    Result: y = aten.native_layer_norm(aten.add(x, aten.expand(z, (5, 32, 8))))
+    """
+    summed = cast(fx.Node, node.args[0])
+    if operators.name_of(summed) not in _OF_TWO:
+        return
+    sizes = list(summed.meta["val"].shape)
+    for operand in dict.fromkeys(summed.all_input_nodes):
+        own = operand.meta["val"].shape
+        if list(own) == sizes or sum(size != 1 for size in own) < 2:
+            continue
+        with part.graph.inserting_before(summed):
+            wide = _with_rank(part, operand, len(sizes))
+            spread = _moved(part, _EDGE.expand_copy.default, wide, sizes)
+        summed.replace_input_with(operand, spread)
+
+
+def _expand(part: Part, node: fx.Node) -> None:
+    """
+    Given:  y = aten.expand(x, (2, 3, 4))      with x of (3, 4)
+    Result: y = aten.expand(aten.view(x, (1, 3, 4)), (2, 3, 4))
+    """
+    source = cast(fx.Node, node.args[0])
+    sizes = list(node.meta["val"].shape)
+    with part.graph.inserting_before(node):
+        node.args = (_with_rank(part, source, len(sizes)), sizes)
+
+
+def _with_rank(part: Part, node: fx.Node, rank: int) -> fx.Node:
+    """Behind a view that puts dimensions of size 1 in front, where it has fewer."""
+    own = list(node.meta["val"].shape)
+    if len(own) == rank:
+        return node
+    return _moved(part, _EDGE.view_copy.default, node, [1] * (rank - len(own)) + own)
+
+
+def _moved(part: Part, target: Any, source: fx.Node, sizes: list[int]) -> fx.Node:
+    made = part.graph.call_function(target, (source, sizes))
+    made.meta = dict(source.meta)
+    made.meta["val"] = cast(torch.Tensor, source.meta["val"]).expand(sizes).contiguous()
+    return made
+
+
+_OF_TWO = frozenset({"aten.add.Tensor", "aten.div.Tensor", "aten.mul.Tensor", "aten.sub.Tensor"})
+
 _REWRITES: dict[str, Callable[[Part, fx.Node], None]] = {
+    "aten.expand_copy.default": _expand,
+    "aten.native_layer_norm.default": _layer_norm,
     "aten.add.Scalar": _by_tensor(_EDGE.add.Tensor),
     "aten.sub.Scalar": _by_tensor(_EDGE.sub.Tensor),
     "aten.mul.Scalar": _by_tensor(_EDGE.mul.Tensor),

@@ -27,3 +27,14 @@ def test_what_builders_do_not_read_is_written_otherwise(function):
     assert delegated(lowered)
     assert not any("builder" in reason for reason in left(lowered).values())
     assert_equals_eager(lowered, module, (x,))
+
+
+@pytest.mark.parametrize("shape", [(1, 32, 384), (32, 384), (5, 1, 384), (384,)])
+@pytest.mark.parametrize("join", [torch.add, torch.mul])
+def test_what_a_layer_norm_reads_may_be_joined_by_broadcasting(join, shape):
+    torch.manual_seed(0)
+    module = Call(lambda m, x, z: m.norm(join(x, z)), norm=nn.LayerNorm(384))
+    inputs = torch.randn(5, 32, 384), torch.randn(shape)
+    lowered = lower(module, *inputs)
+    assert not left(lowered)
+    assert_equals_eager(lowered, module, inputs)

@@ -174,12 +174,6 @@ def _pad(program: ExportedProgram, node: fx.Node) -> str | None:
     return "it cuts off where it pads by less than nothing" if min(amounts, default=0) < 0 else None
 
 
-def _expand(program: ExportedProgram, node: fx.Node) -> str | None:
-    if len(_shape(node.args[0])) != len(_shape(node)):
-        return "it adds dimensions"
-    return None
-
-
 def _resize(program: ExportedProgram, node: fx.Node) -> str | None:
     sizes = zip(_shape(node)[2:], _shape(node.args[0])[2:], strict=True)
     if any(after % before for after, before in sizes):
@@ -208,7 +202,7 @@ _RULES: dict[str, Rule] = _MOVES | {
     "aten.div.Tensor": _any,
     "aten.elu.default": _any,
     "aten.exp.default": _any,
-    "aten.expand_copy.default": _expand,
+    "aten.expand_copy.default": _any,
     "aten.gelu.default": _any,
     "aten.hardtanh.default": _any,
     "aten.log.default": _any,
