@@ -402,8 +402,9 @@ def inspect(program: str, data: str | None, as_json: bool) -> None:
                 click.echo(f"  {kind[:-1]} {index}: {value['dtype']} [{sizes}]{_peculiar(value)}")
         for name, size in info["sections"].items():
             click.echo(f"  section {name}: {size:,} bytes, SHA-256 right")
-        if weights := info["weights"]:
-            click.echo(f"  weights: {weights['size']:,} bytes, SHA-256 right, '{weights['key']}'")
+        for kind in ("weights", "code"):
+            if stored := info[kind]:
+                click.echo(f"  {kind}: {stored['size']:,} bytes, SHA-256 right, '{stored['key']}'")
         if blob := info["blob"]:
             click.echo(f"  compiled: {blob['size']:,} bytes of the weights, at {blob['offset']:,}")
 

@@ -220,6 +220,18 @@ def test_a_flip_in_the_weights_is_found(folder):
     assert code == 1 and "weights have SHA-256" in err, err
 
 
+def test_a_flip_in_compiled_code_is_found(folder):
+    arguments = ("--backend", "aoti-cpu", "-o", "a.pte")
+    assert run(folder, "lower", "model.py:make", *arguments)[0] == 0
+    code, out, _ = run(folder, "inspect", "a.pte")
+    assert code == 0 and "code: " in out
+    data = bytearray((folder / "a.pte").read_bytes())
+    data[data.index(b"\x7fELF") + 2000] ^= 1
+    (folder / "flipped.pte").write_bytes(data)
+    code, _, err = run(folder, "inspect", "flipped.pte")
+    assert code == 1 and "code has SHA-256" in err, err
+
+
 def test_inspect_shows_bounds(folder):
     assert run(folder, "lower", "model.py:dynamic", "--backend", "openvino", "-o", "b.pte")[0] == 0
     code, out, _ = run(folder, "inspect", "b.pte")

@@ -45,6 +45,7 @@ class PayloadInfo:
     inputs, outputs: dtype, [lowest, highest] size of each dimension, -1 for no bound, and the
         dim order; outputs that are an input, or equal another output, name it.
     weights: the named data that the payload reads, its size in bytes and SHA-256; empty: none.
+    code: likewise, for the library that a payload of AOTI's runs.
     blob: the part of the weights that is a compiled model; empty: none.
     """
 
@@ -56,11 +57,12 @@ class PayloadInfo:
     inputs: list[dict[str, Any]]
     outputs: list[dict[str, Any]]
     weights: dict[str, Any]
+    code: dict[str, Any]
     blob: dict[str, int]
 
 
 def payloads(path: Path, data: Path | None = None) -> list[PayloadInfo]:
-    """Every payload in the file, its hashes checked in full, those of its weights included.
+    """Every payload in the file, its hashes checked in full, and those of its weights and code.
 
     data: the `.ptd` that may hold the weights.
 
@@ -78,34 +80,41 @@ def payloads(path: Path, data: Path | None = None) -> list[PayloadInfo]:
         size = int.from_bytes(program[start + 24 : start + 32], "little")
         found.append(_payload(memoryview(program)[start : start + size], start))
         start = program.find(payload.MAGIC, start + max(size, len(payload.MAGIC)))
-    _check_weights(found, program, data)
+    _check_named_data(found, program, data)
     return found
 
 
-def _check_weights(found: Sequence[PayloadInfo], program: mmap.mmap, external: Path | None) -> None:
-    """Each store of weights once, however many payloads read it."""
-    needed = {info.weights["key"]: info for info in found if info.weights}
+def _check_named_data(
+    found: Sequence[PayloadInfo], program: mmap.mmap, external: Path | None
+) -> None:
+    """Each store of weights or code once, however many payloads read it."""
+    needed = {
+        stored["key"]: (f"the payload at byte {info.offset}", kind, stored)
+        for info in found
+        for kind, stored in (("weights", info.weights), ("code", info.code))
+        if stored
+    }
     if not needed:
         return
     there = named_data.in_program(program)
     if external is not None:
         there |= named_data.in_data_file(external)
-    for key, info in needed.items():
-        who = f"the payload at byte {info.offset}"
+    for key, (who, kind, stored) in needed.items():
         if key not in there:
             raise payload.PayloadError(
                 f"{who} reads the named data '{key}', which the file does not hold; "
                 "name the .ptd beside it with --data"
             )
-        if len(there[key]) != info.weights["size"]:
+        if len(there[key]) != stored["size"]:
             raise payload.PayloadError(
-                f"{who}: its weights have {len(there[key])} bytes; it says {info.weights['size']}"
+                f"{who}: of its {kind} there are {len(there[key])} bytes; it says {stored['size']}"
             )
         digest = hashlib.sha256(there[key]).hexdigest()
-        if digest != info.weights["sha256"]:
+        if digest != stored["sha256"]:
+            has = "have" if kind == "weights" else "has"
             raise payload.PayloadError(
-                f"{who}: its weights have SHA-256 {digest[:32]}...; "
-                f"it says {info.weights['sha256'][:32]}..."
+                f"{who}: its {kind} {has} SHA-256 {digest[:32]}...; "
+                f"it says {stored['sha256'][:32]}..."
             )
 
 
@@ -115,32 +124,35 @@ def _payload(envelope: memoryview, start: int) -> PayloadInfo:
     except payload.PayloadError as error:
         raise payload.PayloadError(f"the payload at byte {start}: {error}") from error
     lines = bytes(sections.get("target", b"")).decode().splitlines()
+    target = {key: value for key, _, value in (line.partition("=") for line in lines)}
     try:
         inputs, outputs = _interface(bytes(sections.get("io", b"")))
-        weights, blob = _weights(sections), _blob(sections)
+        weights, blob = _stored(sections, "weights"), _blob(sections)
+        code = _stored(sections, "code") if target.get("backend") == "aoti" else {}
     except struct.error as error:
         raise payload.PayloadError(f"the payload at byte {start}: {error}") from error
     return PayloadInfo(
         offset=start,
         size=len(envelope),
         version=int.from_bytes(envelope[8:12], "little"),
-        target={key: value for key, _, value in (line.partition("=") for line in lines)},
+        target=target,
         sections={name: len(section) for name, section in sections.items()},
         inputs=inputs,
         outputs=outputs,
         weights=weights,
+        code=code,
         blob=blob,
     )
 
 
-def _weights(sections: Mapping[str, memoryview]) -> dict[str, Any]:
+def _stored(sections: Mapping[str, memoryview], name: str) -> dict[str, Any]:
     """u32 version, u32 reserved, u64 size, SHA-256, and the key."""
-    section = sections.get("weights")
+    section = sections.get(name)
     if section is None:
         return {}
     version, _, size, digest = struct.unpack_from("<IIQ32s", section)
     if version != 1:
-        raise payload.PayloadError(f"section weights has version {version}; this reads version 1")
+        raise payload.PayloadError(f"section {name} has version {version}; this reads version 1")
     key = bytes(section[48:]).decode("ascii", errors="backslashreplace")
     return {"key": key, "size": size, "sha256": digest.hex()}
 
