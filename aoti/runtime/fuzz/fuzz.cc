@@ -75,14 +75,14 @@ class Fuzzer {
   /// Each child goes on after the case at which the one before has died. False on any failure.
   bool run() {
     const auto start = std::chrono::steady_clock::now();
-    in_child([this] { try_seeds(); });
+    if (const int status = in_child([this] { try_seeds(); }); status != 0) {
+      report(0, "the programs as they are: " + ending(status));
+    }
     if (progress_->failures != 0) return false;
     while (!progress_->finished && progress_->failures < kMostFailures) {
       const int status = in_child([this] { work(); });
       if (status == 0) continue;
-      report(progress_->next, WIFSIGNALED(status)
-                                  ? std::string(strsignal(WTERMSIG(status)))
-                                  : "exit code " + std::to_string(WEXITSTATUS(status)));
+      report(progress_->next, ending(status));
       ++progress_->next;
     }
     print_counts(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
@@ -90,6 +90,11 @@ class Fuzzer {
   }
 
  private:
+  static std::string ending(int status) {
+    return WIFSIGNALED(status) ? std::string(strsignal(WTERMSIG(status)))
+                               : "exit code " + std::to_string(WEXITSTATUS(status));
+  }
+
   template <typename Body>
   int in_child(Body&& body) {
     std::fflush(nullptr);

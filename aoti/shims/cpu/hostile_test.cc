@@ -21,6 +21,7 @@
 
 // What cannot be allocated is an error of the call, not the end of the process.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
 
 namespace {
 
