@@ -57,17 +57,20 @@ def attention(x):
 
 FLOATS, INTEGERS = torch.randn(2, 3), torch.arange(6).reshape(2, 3)
 
-# (program, input, what its code calls)
+# (program, input, what its code calls, one of the operators that it calls it for)
 CALLS = [
-    (scatter_of_integers, INTEGERS, "aoti_torch_cpu_scatter_reduce_two_out"),
-    (scatter_of_extrema, INTEGERS, "aoti_torch_cpu_scatter_reduce_two_out"),
-    (accumulating_index_put, INTEGERS, "aoti_torch_index_put_out"),
-    (view_of_another_dtype, FLOATS, "aoti_torch_cpu_view_dtype"),
-    (product, FLOATS, "aoti_torch_cpu_mm_out"),
-    (sorted_values, FLOATS, "aoti_torch_cpu_sort_stable"),
-    (condition, FLOATS, "aoti_torch_item_bool"),
-    (attention, FLOATS, "aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu"),
-    (product, FLOATS, "aoti_torch_empty_strided"),
+    (scatter_of_integers, INTEGERS, "aoti_torch_cpu_scatter_reduce_two_out", "aten.scatter_add"),
+    (scatter_of_extrema, INTEGERS, "aoti_torch_cpu_scatter_reduce_two_out", "aten.scatter_reduce"),
+    (accumulating_index_put, INTEGERS, "aoti_torch_index_put_out", "aten.index_put"),
+    (view_of_another_dtype, FLOATS, "aoti_torch_cpu_view_dtype", "aten.view"),
+    (product, FLOATS, "aoti_torch_cpu_mm_out", "aten.matmul"),
+    (sorted_values, FLOATS, "aoti_torch_cpu_sort_stable", "aten.sort"),
+    (condition, FLOATS, "aoti_torch_item_bool", "cond"),
+    (
+        *(attention, FLOATS, "aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu"),
+        "aten.scaled_dot_product_attention",
+    ),
+    (product, FLOATS, "aoti_torch_empty_strided", "aten.matmul"),
 ]
 
 
@@ -118,19 +121,37 @@ def shims(tmp_path, monkeypatch):
     audit.kernels.cache_clear()
 
 
-@pytest.mark.parametrize(("function", "example", "symbol"), CALLS)
+@pytest.mark.parametrize(("function", "example", "symbol", "operator"), CALLS)
 def test_without_a_kernel_the_export_names_operator_symbol_and_line(
-    shims, function, example, symbol
+    shims, function, example, symbol, operator
 ):
     shims.without(symbol)
     with pytest.raises(LoweringError, match="no kernel in the cpu shim library") as caught:
         export(function, example)
     rows = [row for row in caught.value.rows if symbol in row.reason]
-    assert rows
+    assert any(row.operator.startswith(operator) for row in rows)
     for row in rows:
         assert row.operator.startswith(("aten.", "dim_order_ops.", "cond"))
         assert "audit_test.py:" in row.source or row.operator.startswith("dim_order_ops.")
         assert row.operator in row.remedy
+
+
+def parts_of_buffers(x):
+    halves = torch.cat([x, x + 1]).sort(1)[0]
+    return halves[1:].t(), torch.as_strided(halves @ halves.t(), (2, 2), (1, 2)), halves.cumsum(0)
+
+
+@pytest.mark.parametrize(
+    ("function", "example"),
+    [*dict.fromkeys((call[0], call[1]) for call in CALLS), (parts_of_buffers, FLOATS)],
+)
+def test_whichever_of_its_calls_has_no_kernel_is_found(function, example):
+    source = generated(function, example)
+    calls = set(audit._CALL.findall(source.wrapper))
+    assert len(calls) > 5
+    for symbol in calls:
+        missing = audit.missing_in_source(source, calls - {symbol})
+        assert [each.symbol for each in missing] == [symbol]
 
 
 def test_a_scatter_is_blamed_on_the_scatter(shims):

@@ -24,7 +24,7 @@ from torch.export import ExportedProgram
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 
 from aoti_backend import preprocess, support
-from aoti_backend.devices import Device
+from aoti_backend.devices import Device, named
 from aoti_backend.options import Options
 
 _NUMBER = re.compile(r"_\d+$")
@@ -52,12 +52,13 @@ def _fractions_that_cross(nodes: set[fx.Node]) -> Iterator[fx.Node]:
 class AotiPartitioner(Partitioner):
     """Tags all that Inductor can compile; the rest stays for other kernels.
 
+    device: the CPU where none is given.
     keep: operators that are not to be taken. withdrawn: nodes without a kernel.
     """
 
     def __init__(
         self,
-        device: Device,
+        device: Device | None = None,
         options: Options | None = None,
         *,
         keep: frozenset[str] = frozenset(),
@@ -68,6 +69,7 @@ class AotiPartitioner(Partitioner):
         self._keep = Kept(keep)
         self._withdrawn = withdrawn
         self._reject = reject
+        device = device or named("cpu")
         refuse_a_second_backend(device.backend_id, preprocess.__name__)
         specs = (options or Options()).compile_specs()
         self._specification = DelegationSpec(device.backend_id, specs)
