@@ -3,11 +3,18 @@
 import pytest
 from backend_common import harness
 from programs import CASES
+from qualcomm_backend import emulator, partitioner, trial_run
 
 BACKEND = "qualcomm"
 
 # Imported here, once, for the cases, which are forked.
 IMPORTED = partitioner, trial_run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def server():
+    """One for all cases."""
+    emulator.start()
 
 
 @pytest.mark.parametrize(
