@@ -41,7 +41,9 @@ class OpenvinoEntry:
         return None
 
     def passes(self, options: Mapping[str, object]) -> Sequence[Any]:
-        return ()
+        from openvino_backend.check_written_places import CheckWrittenPlaces
+
+        return (CheckWrittenPlaces(),)
 
     def try_delegates(
         self,

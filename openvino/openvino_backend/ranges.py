@@ -147,8 +147,11 @@ def _of_arange(ranges: Ranges, node: fx.Node) -> Range | None:
     step = node.args[2] if len(node.args) > 2 else 1
     if len(ends) == 1:
         ends.insert(0, (0, 0))
-    # What lies beyond the end cannot be reached, whatever the step.
-    return _union(*ends) if isinstance(step, int) else None
+    if not isinstance(step, int) or ends[0] is None or ends[1] is None:
+        return None
+    # The end itself cannot be reached, nor what lies beyond it, whatever the step.
+    (low, high), end = ends[0], ends[1]
+    return (low, max(low, end[1] - 1)) if step > 0 else (min(high, end[0] + 1), high)
 
 
 def _of_where(ranges: Ranges, node: fx.Node) -> Range | None:
@@ -216,10 +219,18 @@ def _of_clamp(ranges: Ranges, node: fx.Node) -> Range | None:
     return _union(found, *(bound for bound in (low, high) if bound is not None))
 
 
+# Values and their places.
+_WITH_PLACES = ("aten.max.dim", "aten.min.dim", "aten.topk.default", "aten.sort.default")
+
+
 def _of_place(ranges: Ranges, node: fx.Node) -> Range | None:
-    """An index into what is searched."""
+    """An index into what is searched, or into the dimension that is searched along."""
     value = node.args[0].meta["val"] if isinstance(node.args[0], fx.Node) else None
-    counts = [_size_range(size) for size in value.shape] if value is not None else []
+    shape = value.shape if value is not None else ()
+    dim = operators.argument(node, "dim")
+    if dim is not None and shape:
+        shape = (shape[dim],)
+    counts = [_size_range(size) for size in shape]
     count = 1
     for size in counts:
         if size is None:
@@ -230,10 +241,7 @@ def _of_place(ranges: Ranges, node: fx.Node) -> Range | None:
 
 def _of_item(ranges: Ranges, node: fx.Node) -> Range | None:
     source = node.args[0]
-    if isinstance(source, fx.Node) and operators.name_of(source) in (
-        "aten.max.dim",
-        "aten.min.dim",
-    ):
+    if isinstance(source, fx.Node) and operators.name_of(source) in _WITH_PLACES:
         return ranges.of(source.args[0]) if node.args[1] == 0 else _of_place(ranges, source)
     return ranges.of(source)
 

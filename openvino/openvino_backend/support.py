@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 import torch
+from backend_common.sizes import bounds
 from torch import fx
 
 from openvino_backend import operators
@@ -293,10 +294,31 @@ def _gather(node: fx.Node, ranges: Ranges) -> str | None:
     return _indexed(2)(node, ranges)
 
 
+# OpenVINO's CPU device checks none of the indices that it writes at.
+_MAY_MISS = "OpenVINO writes wherever its indices point, and these are not known to be in range"
+
+
+def _misses(index: fx.Node, size: int | torch.SymInt, ranges: Ranges, from_end: bool) -> bool:
+    """Whether an index may lie outside a dimension of this size."""
+    source = index
+    while operators.name_of(source) in operators.MOVES and len(operators.tensors(source)) == 1:
+        if operators.name_of(source) in ("aten.constant_pad_nd.default", "getitem"):
+            break
+        source = operators.tensors(source)[0]
+    if _counts(source) and str(source.meta["val"].shape[0]) == str(size):
+        return False
+    least = bounds(size)[0]
+    return not inside(ranges.of(index), (-least if from_end else 0, least - 1))
+
+
 def _scatter(node: fx.Node, ranges: Ranges) -> str | None:
-    if not cast(fx.Node, node.args[0]).meta["val"].shape:
+    x, dim, index = cast("tuple[fx.Node, int, fx.Node]", node.args[:3])
+    sizes = x.meta["val"].shape
+    if not sizes:
         return "of a tensor without dimensions"
-    return _indexed(2)(node, ranges)
+    if reason := _indexed(2)(node, ranges):
+        return reason
+    return _MAY_MISS if _misses(index, sizes[dim], ranges, from_end=False) else None
 
 
 def _scatter_add(node: fx.Node, ranges: Ranges) -> str | None:
@@ -319,7 +341,27 @@ def _put(node: fx.Node, ranges: Ranges) -> str | None:
         return _exact(cast(fx.Node, node.args[0]), ranges) or _exact(
             cast(fx.Node, node.args[2]), ranges
         )
+    if reason := _indexed(1)(node, ranges):
+        return reason
+    sizes = cast(fx.Node, node.args[0]).meta["val"].shape
+    missing = any(
+        index is not None and _misses(cast(fx.Node, index), size, ranges, from_end=True)
+        for index, size in zip(indices, sizes, strict=False)
+    )
+    return _MAY_MISS if missing else None
+
+
+def _index(node: fx.Node, ranges: Ranges) -> str | None:
+    if _counts(cast(fx.Node, node.args[0])):
+        return "it checks that indices are in range, which OpenVINO does not"
     return _indexed(1)(node, ranges)
+
+
+def _counts(node: fx.Node) -> bool:
+    """Whether it is 0, 1, 2, ...: what is taken from it is the index itself."""
+    return operators.name_of(node) == "aten.arange.start_step" and (
+        node.args[0] == 0 and list(node.args[2:]) in ([], [1])
+    )
 
 
 def _embedding(node: fx.Node, ranges: Ranges) -> str | None:
@@ -340,6 +382,10 @@ def _made(node: fx.Node, ranges: Ranges) -> str | None:
 def _arange(node: fx.Node, ranges: Ranges) -> str | None:
     if any(isinstance(a, float) and not a.is_integer() for a in node.args):
         return "a range with fractions"
+    readers = [operators.name_of(user) for user in node.users]
+    if _counts(node) and set(readers) == {"aten.index.Tensor"}:
+        if all(user.args[0] is node for user in node.users):
+            return "it is for a check that indices are in range, which OpenVINO does not make"
     return _made(node, ranges)
 
 
@@ -623,7 +669,7 @@ _RULES: dict[str, Rule] = {
     "aten.grid_sampler_2d.default": _single,
     "aten.embedding.default": _embedding,
     "aten.index_select.default": _indexed(2),
-    "aten.index.Tensor": _indexed(1),
+    "aten.index.Tensor": _index,
     "aten.gather.default": _gather,
     "aten.full.default": _made,
     "aten.full_like.default": _made,
