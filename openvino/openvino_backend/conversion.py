@@ -8,6 +8,7 @@ from backend_common.dim_orders import order_of
 from backend_common.io_table import Alias, Value
 from backend_common.sizes import UNBOUNDED, bounds
 from torch import fx
+from torch.utils import _pytree as pytree
 
 from openvino_backend.narrowing import narrow_constants
 
@@ -54,6 +55,7 @@ def convert(module: fx.GraphModule) -> Any:
     import openvino
     from openvino import opset13
 
+    _refuse_sizes_as_numbers(module)
     inputs, outputs = values(module)
     types = [_element_type(value) for value in inputs]
     shapes = [
@@ -88,6 +90,14 @@ def convert(module: fx.GraphModule) -> Any:
     except Exception as error:  # the frontend raises RuntimeError, KeyError, IndexError, ...
         raise ConversionError(brief(error)) from error
     return model
+
+
+def _refuse_sizes_as_numbers(module: fx.GraphModule) -> None:
+    """The frontend would ask a size that stands in an argument for its number, and so fix it."""
+    for node in module.graph.nodes:
+        for leaf in pytree.tree_leaves((node.args, node.kwargs)):
+            if isinstance(leaf, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+                raise ConversionError(f"an argument of {node.name} is a dynamic size, {leaf}")
 
 
 def aliases(model: Any) -> dict[int, Alias]:

@@ -3,6 +3,7 @@
 import backend_common
 import pytest
 import torch
+import torch.nn.functional as F
 from backend_common import payload
 from executorch.exir import to_edge_transform_and_lower
 
@@ -277,3 +278,70 @@ def test_what_the_devices_compiler_refuses_goes_to_other_kernels(monkeypatch):
     assert rows["aten.sin.default"].delegated and rows["aten.cos.default"].delegated
     (output,) = backend_common.load(lowered.buffer).forward(x)
     torch.testing.assert_close(output, function(x))
+
+
+ROWS = torch.export.Dim("rows", min=0, max=8)
+SOME_ROWS = torch.export.Dim("rows", min=1, max=8)
+IMAGES = torch.randn(3, 2, 8, 8, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize(
+    ("function", "operator"),
+    [
+        (lambda x: x.relu().mean(0), "aten.mean.dim"),
+        (lambda x: x.relu().mean(), "aten.mean"),
+        (lambda x: (x - 1).std(0), "aten.var.correction"),
+        (lambda x: F.mse_loss(x, x * 2), "aten.mean"),
+        (lambda x: F.max_pool2d(x.relu(), 2), "aten.max_pool2d_with_indices"),
+        (lambda x: F.max_pool1d(x.relu()[..., 0], 2), "aten.max_pool2d_with_indices"),
+        (lambda x: F.avg_pool1d(x.relu()[..., 0], 2), "aten.avg_pool2d"),
+        (lambda x: F.interpolate(x.relu(), scale_factor=2, mode="bilinear"), "aten.upsample"),
+    ],
+)
+@pytest.mark.parametrize(("rows", "delegated"), [(ROWS, False), (SOME_ROWS, True)])
+def test_what_differs_for_tensors_without_elements_is_left_if_there_may_be_one(
+    function, operator, rows, delegated
+):
+    lowered = lower(Function(function), IMAGES, dynamic_shapes=(({0: rows},),))
+    left = {row.operator: row.delegated for row in lowered.report}
+    assert [each for name, each in left.items() if name.startswith(operator)] == [delegated]
+    program = backend_common.load(lowered.buffer)
+    for images in (IMAGES, IMAGES.repeat(2, 1, 1, 1), IMAGES[: 0 if rows is ROWS else 1]):
+        torch.testing.assert_close(
+            program.forward(images)[0], function(images), equal_nan=True, rtol=1e-5, atol=1e-5
+        )
+
+
+@pytest.mark.parametrize("taken", [slice(-2, None), slice(None, 2), slice(-2, -1)])
+def test_a_slice_that_is_longer_than_the_size_may_be_is_no_wrong_result(taken):
+    function = lambda x: x[taken] * 2  # noqa: E731
+    lowered = lower(Function(function), IMAGES, dynamic_shapes=(({0: SOME_ROWS},),))
+    program = backend_common.load(lowered.buffer)
+    torch.testing.assert_close(program.forward(IMAGES)[0], function(IMAGES))
+    with pytest.raises(backend_common.ExecutionError):
+        program.forward(IMAGES[:1])
+
+
+class Cache(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(1, 2, 16, 4))
+
+    def forward(self, x, position):
+        self.cache[:, :, position] = x
+        return self.cache * 1
+
+
+def test_a_cache_of_one_takes_any_number_of_positions():
+    count = torch.export.Dim("count", min=2, max=8)
+    lowered = lower(
+        Cache(),
+        *(torch.randn(1, 2, 4, 4), torch.arange(4)),
+        dynamic_shapes=({2: count}, {0: count}),
+    )
+    (put,) = [row for row in lowered.report if row.operator == "aten.index_put.default"]
+    assert put.delegated
+    program, eager = backend_common.load(lowered.buffer), Cache()
+    for size in (4, 6, 2, 8):
+        inputs = (torch.randn(1, 2, size, 4), torch.arange(size) + 5)
+        torch.testing.assert_close(program.forward(*inputs)[0], eager(*inputs))

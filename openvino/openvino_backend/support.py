@@ -99,7 +99,48 @@ def _move(node: fx.Node, ranges: Ranges) -> str | None:
             return "of a tensor whose sizes are not known"  # the frontend would fix them
         if not value.is_contiguous():
             return "of a tensor whose dimensions are not in their default order"
-    return _operands(node, ranges)
+    return _outgrown(node) or _operands(node, ranges)
+
+
+def _outgrown(node: fx.Node) -> str | None:
+    """Objects to x[-2:] of a size that may be 1: torch.export takes the result's to be 2."""
+    if operators.name_of(node) != "aten.slice_copy.Tensor":
+        return None
+    dim, start, end, step = (argument(node, name) for name in ("dim", "start", "end", "step"))
+    wanted = node.meta["val"].shape[dim]
+    least = bounds(cast(fx.Node, node.args[0]).meta["val"].shape[dim])[0]
+    if not all(each is None or isinstance(each, int) for each in (wanted, start, end, step)):
+        return None
+    if len(range(*slice(start, end, step).indices(least))) == wanted:
+        return None
+    return f"it takes {wanted} of a size that may be {least}"
+
+
+_MAY_BE_NONE = (
+    "a size may be 0, for which OpenVINO's result differs or is none; it takes a "
+    "dimension that is exported with Dim(..., min=1)"
+)
+
+
+def _may_be_none(x: object, dims: Sequence[int] | None = None) -> bool:
+    """Whether one of these sizes, or of all, may be 0."""
+    sizes = cast(fx.Node, x).meta["val"].shape
+    return any(bounds(sizes[dim])[0] == 0 for dim in (dims or range(len(sizes))))
+
+
+def _unless_none(rule: Rule) -> Rule:
+    """Operators of which OpenVINO's fail on tensors without elements."""
+
+    def checked(node: fx.Node, ranges: Ranges) -> str | None:
+        return _MAY_BE_NONE if _may_be_none(node.args[0]) else rule(node, ranges)
+
+    return checked
+
+
+def _mean(node: fx.Node, ranges: Ranges) -> str | None:
+    """Of nothing it is NaN, and 0 in OpenVINO."""
+    dims = argument(node, "dim")
+    return _MAY_BE_NONE if _may_be_none(node.args[0], dims) else _float(node, ranges)
 
 
 def _float(node: fx.Node, ranges: Ranges) -> str | None:
@@ -439,6 +480,8 @@ def _variance(node: fx.Node, ranges: Ranges) -> str | None:
     sizes = cast(fx.Node, node.args[0]).meta["val"].shape
     if not sizes:
         return "of a tensor without dimensions"
+    if _may_be_none(node.args[0], argument(node, "dim")):
+        return _MAY_BE_NONE
     correction = argument(node, "correction", 1)
     if correction not in (0, 1, None):
         count = 1
@@ -577,7 +620,6 @@ _RULES: dict[str, Rule] = {
                 "sign",
                 "trunc",
                 "erfc",
-                "mean",
                 "logsumexp",
             )
         ),
@@ -636,14 +678,15 @@ _RULES: dict[str, Rule] = {
     "aten.native_group_norm.default": _first_result_only(_single),
     "aten._native_batch_norm_legit_no_training.default": _first_result_only(_float),
     "aten._native_batch_norm_legit.no_stats": _first_result_only(_float),
-    "aten.max_pool2d_with_indices.default": _first_result_only(_max_pool),
-    "aten.max_pool3d_with_indices.default": _first_result_only(_max_pool),
-    "aten.avg_pool2d.default": _avg_pool,
-    "aten.avg_pool3d.default": _avg_pool,
+    "aten.max_pool2d_with_indices.default": _unless_none(_first_result_only(_max_pool)),
+    "aten.max_pool3d_with_indices.default": _unless_none(_first_result_only(_max_pool)),
+    "aten.avg_pool2d.default": _unless_none(_avg_pool),
+    "aten.avg_pool3d.default": _unless_none(_avg_pool),
     "aten._adaptive_avg_pool3d.default": _float,
     "aten._adaptive_avg_pool2d.default": _float,
     "aten.sum.dim_IntList": _total,
-    "aten.mean.dim": _float,
+    "aten.mean.default": _mean,
+    "aten.mean.dim": _mean,
     "aten.prod.default": _product,
     "aten.prod.dim_int": _product,
     **dict.fromkeys(
@@ -675,7 +718,7 @@ _RULES: dict[str, Rule] = {
     "aten.full_like.default": _made,
     "aten.scalar_tensor.default": _made,
     "aten.arange.start_step": _arange,
-    "aten.upsample_bilinear2d.vec": _bilinear,
+    "aten.upsample_bilinear2d.vec": _unless_none(_bilinear),
     "aten.upsample_nearest2d.vec": _float,
     "aten.upsample_nearest1d.vec": _float,
     "aten.upsample_nearest3d.vec": _float,

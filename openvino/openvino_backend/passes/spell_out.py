@@ -166,8 +166,9 @@ def _index_put(build: Builder, node: fx.Node) -> fx.Node | None:
     before = given[0] if given == list(range(given[0], given[-1] + 1)) else 0
     result_rank = of_index + len(left)
     if _value(y).dim() not in (0, result_rank):
-        missing = result_rank - _value(y).dim()
-        y = build.call(aten.view_copy.default, y, [1] * missing + list(_value(y).shape))
+        # No view: one of the sizes may be dynamic, and a number in an argument is fixed.
+        for _ in range(result_rank - _value(y).dim()):
+            y = build.call(aten.unsqueeze_copy.default, y, 0)
     if _value(y).dim():
         places = list(range(result_rank))
         first = places[before : before + of_index]
