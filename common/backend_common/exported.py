@@ -20,9 +20,12 @@ from backend_common.mutations import forget_empty_mutations
 from backend_common.operators import operator_name
 from backend_common.report import Row
 from backend_common.resampling import resample_bytes
+from backend_common.roll_by_index import RollByIndex
 from backend_common.shared_memory import settle_shared_memory
 
 aten = torch.ops.aten
+
+_LAST = 2**63 - 1
 
 
 class LetViewsCopy(Pass):
@@ -159,6 +162,40 @@ class KeepWritesApart(Pass):
             else:
                 own = node.graph.call_function(aten._to_copy.default, (source,), {"dtype": found})
         node.update_arg(1, own)
+
+
+class PadByCat(Pass):
+    """
+    Given:  aten.pad(x, [1, 2], "circular")    of a size that is dynamic
+    Result: aten.cat([x[..., -1:], x, x[..., :2]], -1)
+
+    What torch writes for it has the size that the example has.
+    """
+
+    def match(self, node: fx.Node) -> Any:
+        if node.target is not aten.pad.default or node.args[2:3] != ("circular",):
+            return None
+        sizes, pads = node.args[0].meta["val"].shape, node.args[1]
+        static = all(isinstance(size, int) for size in sizes)
+        if static or not all(isinstance(pad, int) and pad >= 0 for pad in pads):
+            return None
+        return list(zip(pads[::2], pads[1::2], strict=True))
+
+    def rewrite(self, node: fx.Node, found: Any) -> None:
+        result = node.args[0]
+        last = result.meta["val"].dim() - 1
+        with node.graph.inserting_before(node):
+            for dim, (before, after) in zip(range(last, -1, -1), found, strict=False):
+                parts = [result]
+                if before:
+                    end = (result, dim, -before, _LAST)
+                    parts.insert(0, node.graph.call_function(aten.slice.Tensor, end))
+                if after:
+                    start = (result, dim, 0, after)
+                    parts.append(node.graph.call_function(aten.slice.Tensor, start))
+                result = node.graph.call_function(aten.cat.default, (parts, dim))
+        node.replace_all_uses_with(result)
+        node.graph.erase_node(node)
 
 
 class PackAttention(Pass):
@@ -330,6 +367,8 @@ def prepare(name: str, program: ExportedProgram) -> None:
         rewrite(program.graph_module)
     DivideByFloats()(program.graph_module)
     TakeByTensor()(program.graph_module)
+    RollByIndex()(program.graph_module)
+    PadByCat()(program.graph_module)
     resample_bytes(name, program)
     KeepWritesApart()(program.graph_module)
     LetViewsCopy()(program.graph_module)

@@ -206,3 +206,19 @@ def test_a_gradient_is_refused_by_name():
         lower(Differentiates(), (torch.randn(3),), backend="portable")
     assert all(row.operator == "torch.func" for row in caught.value.rows)
     assert all("exported_test.py" in row.source for row in caught.value.rows)
+
+
+@pytest.mark.parametrize("pads", [(1, 1), (2, 0), (0, 1)])
+@pytest.mark.parametrize("dims", [(2,), (3, 2)])
+def test_a_circular_pad_takes_any_size(pads, dims):
+    class Padded(torch.nn.Module):
+        def forward(self, x):
+            return F.pad(x * 1, pads * len(dims), mode="circular")
+
+    x = torch.randn(1, 2, *[5] * len(dims))
+    sizes = {dim: torch.export.Dim(f"size{dim}", min=2, max=8) for dim in dims}
+    lowered = lower(Padded(), (x,), dynamic_shapes=(sizes,), backend="portable")
+    program = load(lowered.buffer)
+    for shape in ([5, 5], [8, 2], [2, 7]):
+        x = torch.randn(1, 2, *shape[: len(dims)])
+        assert torch.equal(program.forward(x)[0], Padded()(x))
