@@ -79,14 +79,20 @@ def bounds(size: int | torch.SymInt) -> tuple[int, int]:
         return size, size
     expression = size.node.expr
     environment = size.node.shape_env
-    ranges = {**environment.var_to_range, **_allowed.get(environment, {})}
-    known = {
-        symbol: ranges.get(symbol, ValueRanges.unknown_int()) for symbol in expression.free_symbols
-    }
+    known = {symbol: _known(environment, symbol) for symbol in expression.free_symbols}
     found = bound_sympy(expression, known)
     low = max(0, int(found.lower)) if _finite(found.lower) else 0
     high = int(found.upper) if _finite(found.upper) else UNBOUNDED
     return low, (high if high >= 0 else UNBOUNDED)
+
+
+def _known(environment: Any, symbol: Any) -> ValueRanges[Any]:
+    """What the user allowed, but for what torch has found out since: a maximum or the very size."""
+    found = environment.var_to_range.get(symbol, ValueRanges.unknown_int())
+    asked = _allowed.get(environment, {}).get(symbol)
+    if asked is None or found.is_singleton():
+        return found
+    return ValueRanges(asked.lower, min(asked.upper, found.upper))
 
 
 def forget_pending_sizes(graph: fx.Graph) -> None:
@@ -116,7 +122,8 @@ def refuse_narrowed(
     Writing an operator with others may fix one; the program would then refuse, when it runs,
     what it was exported for.
     """
-    after = input_bounds(program)
+    # In their order: ExecuTorch gives some inputs, such as `input`, another name.
+    after = input_bounds(program).values()
     rows = [
         Row(
             *(name, "", node, "", False, ""),
@@ -124,8 +131,8 @@ def refuse_narrowed(
             remedy="export with example inputs whose dynamic sizes are larger than 2, or fix the "
             "size in dynamic_shapes",
         )
-        for node, sizes in before.items()
-        for dim, (was, now) in enumerate(zip(sizes, after.get(node, sizes), strict=True))
+        for (node, sizes), new in zip(before.items(), after, strict=True)
+        for dim, (was, now) in enumerate(zip(sizes, new, strict=True))
         if _is_narrower(now, was)
     ]
     if rows:

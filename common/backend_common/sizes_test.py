@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.export import Dim
 
-from backend_common import load, lower
+from backend_common import LoweringError, load, lower
 from backend_common.sizes import UNBOUNDED, UnboundedSizeWarning, bounds, settle_sizes
 
 
@@ -70,3 +70,13 @@ def test_a_program_takes_the_sizes_it_allows(dimension, sizes):
     )
     for rows in sizes:
         assert torch.equal(program.forward(torch.ones(rows, 8))[0], torch.full((rows, 8), 3.0))
+
+
+def test_a_size_that_lowering_fixes_is_refused_whatever_the_inputs_name():
+    class Fixed(torch.nn.Module):
+        def forward(self, input):
+            return torch.ops.aten._pad_circular(input, [1, 1])
+
+    x, rows = torch.ones(1, 2, 5), Dim("rows", min=2, max=8)
+    with pytest.raises(LoweringError, match="2 to 8 and became 5"):
+        lower(Fixed(), (x,), backend="portable", dynamic_shapes=({2: rows},))
