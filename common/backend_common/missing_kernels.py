@@ -514,9 +514,16 @@ def normal(
 
 
 def empty_permuted(
-    size: Sequence[int], layout: Sequence[int], *, dtype: torch.dtype | None = None, **_: Any
+    size: Sequence[int],
+    physical_layout: Sequence[int],
+    *,
+    dtype: torch.dtype | None = None,
+    **_: Any,
 ) -> Tensor:
-    return torch.zeros(size, dtype=dtype)
+    """The parameters are called as in the schema: one of the keywords is `layout`."""
+    last = [*physical_layout] in ([0, 2, 3, 1], [0, 2, 3, 4, 1])
+    form = torch.channels_last if last and len(size) == 4 else torch.contiguous_format
+    return torch.zeros(size, dtype=dtype).clone(memory_format=form)
 
 
 # Each with the name of the kernel that would make it unnecessary.

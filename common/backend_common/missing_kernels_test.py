@@ -97,6 +97,11 @@ EXACT = {
         torch.tensor([0.1, 0.2, 0.3]),
         torch.tensor([0, 1, 2], dtype=torch.int32),
     ),
+    "empty_like": (
+        lambda x: (torch.empty_like(x).fill_(2), torch.empty_like(x, dtype=torch.int64).zero_()),
+        MATRIX,
+    ),
+    "empty_like_copied_to": (lambda x: torch.empty_like(x * 2).copy_(x) + 1, MATRIX),
     "empty_permuted": (lambda x: x + torch.empty_permuted((3, 4), (1, 0)).zero_(), MATRIX),
     "triangles": (lambda x: (x[0, 0] + torch.tril_indices(3, 3), torch.triu_indices(2, 3)), MATRIX),
     "bucketize": (lambda x: torch.bucketize(x, x.new_tensor([-1.0, 0, 1])), EDGES),
