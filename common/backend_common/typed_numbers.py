@@ -52,7 +52,7 @@ def _with_typed_numbers(original: Callable[..., Any]) -> Callable[..., Any]:
             dtype = elementwise_dtypes(*tensors, value, type_promotion_kind=default)[1]
             self._modified = True
             with _disable_current_modes():
-                return torch.tensor(value, dtype=dtype)
+                return torch.tensor(_wrapped(value, dtype), dtype=dtype)
 
         if torch.Tag.pointwise in getattr(op, "tags", ()):
             map_args(op, collect, args, kwargs)
@@ -62,3 +62,12 @@ def _with_typed_numbers(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(self, op, args, kwargs, meta)
 
     return call_operator
+
+
+def _wrapped(value: Any, dtype: torch.dtype) -> Any:
+    """The lowest bits of an integer that the dtype cannot hold, with which eager computes and
+    compares, too: of uint8, x == 300 is x == 44."""
+    if dtype.is_floating_point or dtype.is_complex or dtype == torch.bool:
+        return value
+    info = torch.iinfo(dtype)
+    return (int(value) - info.min) % 2**info.bits + info.min

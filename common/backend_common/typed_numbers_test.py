@@ -11,6 +11,10 @@ FUNCTIONS = {
     "sub": lambda x: 0.1 - x,
     "div": lambda x: x / 3,
     "integer": lambda x: x * 3 + 1,
+    # Integers keep the lowest bits of what their dtype cannot hold.
+    "too_large": lambda x: (x + 2**35 + 300, x * 2654435761, 300 - x, x - 2**33),
+    "too_small": lambda x: (x + -1, x * -(2**40) + 3),
+    "compare_with_too_large": lambda x: (x == 2**32 + 1, x < 2**33 + 300, x >= -1, x != 257),
     "compare": lambda x: (x > 0.1, x == 1),
     "softshrink": lambda x: F.softshrink(x) if x.is_floating_point() else x,
     "hardshrink": lambda x: F.hardshrink(x) if x.is_floating_point() else x,
