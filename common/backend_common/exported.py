@@ -12,6 +12,7 @@ from torch.utils import _pytree as pytree
 
 from backend_common import arithmetic_of_sizes
 from backend_common.autocast import note_autocast_dtypes
+from backend_common.bodies import prepare_bodies
 from backend_common.diagnostics import source_line
 from backend_common.errors import LoweringError
 from backend_common.graph import Pass, graph_modules, inline_submodule, users_that_mutate
@@ -360,6 +361,7 @@ def prepare(name: str, program: ExportedProgram) -> None:
     refuse_strange_results(name, program)
     refuse_layouts(name, program)
     InlineGradModes()(program.graph_module)
+    prepare_bodies(name, program)
     forget_empty_mutations(program)
     keep_results_apart(program.graph_module)
     MakeEmptyResults()(program.graph_module)
