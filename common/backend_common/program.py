@@ -383,6 +383,7 @@ def load(
         raise TypeError(f"load: options is a {type(options).__name__}; pass a dict, by name")
     if data is not None and not isinstance(data, (str, Path)):
         raise TypeError(f"load: data is a {type(data).__name__}; it can be a path")
+    _refuse_strange_texts(options or {})
     _refuse_unknown_backends(options or {})
     handle = ctypes.c_void_p()
     data_path = str(data).encode() if data is not None else None
@@ -427,6 +428,18 @@ def _load_delegate(backend_id: str) -> None:
         if backend_id not in registered_backends():
             del _delegates[backend_id]
             raise ExecutionError(f"the library of '{backend_id}' was loaded and did not register")
+
+
+def _refuse_strange_texts(options: Mapping[Any, Any]) -> None:
+    """TypeError for an option that is named by a number, say; ExecutionError for a NUL in a text,
+    where the delegate would take its end to be."""
+    for name, value in options.items():
+        if not isinstance(name, str):
+            raise TypeError(f"load: an option is called {name!r}; names are texts")
+        if isinstance(value, Mapping):
+            _refuse_strange_texts(value)
+        elif "\0" in name or "\0" in _option_text(value):
+            raise ExecutionError(f"load: option {name!r} is {value!r}, a text with a NUL in it")
 
 
 def _refuse_unknown_backends(options: Mapping[str, Any]) -> None:

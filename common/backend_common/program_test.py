@@ -491,3 +491,15 @@ def test_what_load_is_given_wrongly_is_named(add):
         load(add, data=3)
     with pytest.raises(ExecutionError, match=r"'openvin'.*portable"):
         load(add, options={"openvin": {"device": "CPU"}})
+
+
+@pytest.mark.parametrize("options", [{3: 1}, {"portable": {3: 1}}])
+def test_an_option_without_a_text_for_a_name_is_refused(add, options):
+    with pytest.raises(TypeError, match="an option is called 3"):
+        load(add, options=options)
+
+
+@pytest.mark.parametrize("options", [{"device": "CPU\0X"}, {"portable": {"dev\0": 1}}])
+def test_an_option_with_a_nul_in_it_is_refused(add, options):
+    with pytest.raises(ExecutionError, match="a text with a NUL in it"):
+        load(add, options=options)
