@@ -200,3 +200,15 @@ def test_a_missing_kernel_is_needed_and_a_new_one_is_not():
     exported = torch.export.export(Call(torch.fmax), (FLOATS, OTHERS))
     assert decompositions.needed(exported, set()) == {torch.ops.aten.fmax.default}
     assert decompositions.needed(exported, {"aten::fmax.out"}) == set()
+
+
+def test_normalisation_of_doubles_has_their_digits():
+    def normalised(x):
+        layer = F.layer_norm(x, (6, 7), VOLUME[0, 0, 0].double(), None)
+        group = F.group_norm(x, 3, torch.arange(3.0).double(), torch.ones(3).double())
+        return layer, F.layer_norm(x, (7,)), group
+
+    x = VOLUME.double() + 100
+    outputs = load(lower(Call(normalised), (x,), backend="portable").buffer).forward(x)
+    for output, wanted in zip(outputs, normalised(x), strict=True):
+        torch.testing.assert_close(output, wanted, rtol=1e-11, atol=1e-11)

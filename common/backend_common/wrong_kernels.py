@@ -175,6 +175,65 @@ def total(
     return sums
 
 
+def _normalized(
+    x: torch.Tensor, dims: list[int], epsilon: float
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """(x - mean) / deviation, the mean, and the deviation's inverse; with sums, for a sum of
+    float64 is one here."""
+    count = functools.reduce(mul, (x.shape[dim] for dim in dims), 1)
+    mean = torch.sum(x, dims, True) / count
+    centred = x - mean
+    inverse = torch.reciprocal(
+        torch.sqrt(torch.sum(centred * centred, dims, True) / count + epsilon)
+    )
+    return centred * inverse, mean, inverse
+
+
+def layer_norm(
+    x: torch.Tensor,
+    shape: list[int],
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    epsilon: float,
+) -> Any:
+    """Given:  layer_norm(x) of float64, whose kernel computes in float32
+    Result: sums, products and a square root
+    """
+    if x.dtype is not torch.float64:
+        return NotImplemented
+    result, mean, inverse = _normalized(x, list(range(-len(shape), 0)), epsilon)
+    result = result if weight is None else result * weight
+    return (result if bias is None else result + bias), mean, inverse
+
+
+def group_norm(
+    x: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    batch: int,
+    channels: int,
+    places: int,
+    groups: int,
+    epsilon: float,
+) -> Any:
+    """Given:  group_norm(x) of float64, whose kernel computes in float32
+    Result: sums, products and a square root
+    """
+    if x.dtype is not torch.float64:
+        return NotImplemented
+    grouped = x.reshape(x.shape[0], groups, -1)
+    result, mean, inverse = _normalized(grouped, [-1], epsilon)
+    result = result.reshape(x.shape)
+    column = [1, channels] + [1] * (x.dim() - 2)
+    result = result if weight is None else result * weight.reshape(column)
+    result = result if bias is None else result + bias.reshape(column)
+    return result, mean.squeeze(-1), inverse.squeeze(-1)
+
+
+def _first_is_double(node: fx.Node) -> bool:
+    return bool(cast(fx.Node, node.args[0]).meta["val"].dtype is torch.float64)
+
+
 def _counts(x: torch.Tensor, dim: list[int] | None) -> int | None:
     """How many values are reduced to one; None when that is not known."""
     sizes = [x.shape[d] for d in dim] if dim else list(x.shape)
@@ -552,6 +611,18 @@ FORMS: Mapping[Operator, Decomposition] = {
     ),
     aten.sum.dim_IntList: Decomposition(
         total, "aten::sum.IntList_out", _adds_up_in_fewer_bits, (aten.sum.default,)
+    ),
+    aten.native_layer_norm.default: Decomposition(
+        layer_norm,
+        "aten::native_layer_norm.out",
+        _first_is_double,
+        (aten.layer_norm.default,),
+    ),
+    aten.native_group_norm.default: Decomposition(
+        group_norm,
+        "aten::native_group_norm.out",
+        _first_is_double,
+        (aten.group_norm.default,),
     ),
     aten.var.correction: Decomposition(
         variance,
