@@ -314,7 +314,9 @@ def test_what_differs_for_tensors_without_elements_is_left_if_there_may_be_one(
 
 @pytest.mark.parametrize("taken", [slice(-2, None), slice(None, 2), slice(-2, -1)])
 def test_a_slice_that_is_longer_than_the_size_may_be_is_no_wrong_result(taken):
-    function = lambda x: x[taken] * 2  # noqa: E731
+    def function(x):
+        return x[taken] * 2
+
     lowered = lower(Function(function), IMAGES, dynamic_shapes=(({0: SOME_ROWS},),))
     program = backend_common.load(lowered.buffer)
     torch.testing.assert_close(program.forward(IMAGES)[0], function(IMAGES))
