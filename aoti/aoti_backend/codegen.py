@@ -15,7 +15,7 @@ from unittest import mock
 import torch
 from torch import fx
 
-from aoti_backend import sizes_from_outside
+from aoti_backend import related_sizes, sizes_from_outside
 from aoti_backend.devices import Device
 
 # Of torch's runtime for compiled programs, which reads the blob of constants.
@@ -85,9 +85,11 @@ def generate(module: fx.GraphModule, inputs: Sequence[Any], device: Device, vect
 
     for node in module.graph.nodes:
         node.meta.pop("from_node", None)  # Inductor's nodes then name ours as their first origin
+    names = [node.name for node in module.graph.nodes if node.op == "placeholder"]
     found: list[Source] = []
     with (
         _stopped_at_the_source(found, vectors),
+        related_sizes.checked_by_the_wrapper(names),
         device.numerics(),
         torch.no_grad(),
         sizes_from_outside.nothing_assumed(inputs),
