@@ -11,12 +11,14 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
-from backend_common.graph import graph_modules
+from backend_common.composites_in_autocast import operands_of, parts_in_autocast
+from backend_common.graph import graph_modules, propagate_metadata, replace_by_graph
 from backend_common.subgraph import body_of
 
 _ENTER = torch.amp.autocast_mode._enter_autocast
 _EXIT = torch.amp.autocast_mode._exit_autocast
 _AUTOCAST = torch.ops.higher_order.wrap_with_autocast
+_PARTS = "parts_in_autocast"  # of a node's metadata: what is to stand in its place
 _GRAD_MODE = torch.ops.higher_order.wrap_with_set_grad_enabled
 
 
@@ -24,7 +26,8 @@ def note_autocast_dtypes(program: ExportedProgram) -> None:
     """
     Given:  y = wrap_with_autocast("cpu", torch.bfloat16, True, None, body, x)[0]
             _assert_tensor_metadata(y, dtype=torch.float32)
-    Result: y, what the body computes, and what follows from them noted as bfloat16; no assertion
+    Result: y, what the body computes, and what follows from them noted as bfloat16; no assertion;
+            composites that a region acts inside of as their parts, with the casts
 
     In place; likewise between _enter_autocast and _exit_autocast, which is how a region around
     control flow is written. torch.export(strict=True) notes and asserts what a region would
@@ -47,6 +50,8 @@ def note_autocast_dtypes(program: ExportedProgram) -> None:
         raise ValueError("the program has no fake tensor to start from")
     with mode, torch.no_grad(), _no_new_symbols(mode):  # a trainable weight may be written to
         _note(program.graph_module, None, everything=False)
+    for module in modules:
+        _write_composites_out(module)
 
 
 def _no_new_symbols(mode: FakeTensorMode) -> AbstractContextManager[Any]:
@@ -90,10 +95,21 @@ def _note_nodes(
         elif again:
             args, kwargs = fx.node.map_arg((node.args, node.kwargs), _value_of)
             value = node.target(*args, **kwargs)
+            if parts := parts_in_autocast(node, args, kwargs):
+                node.meta[_PARTS] = parts
         else:
             continue
         if _correct(node, value):
             changed.add(node)
+
+
+def _write_composites_out(module: fx.GraphModule) -> None:
+    composites = [node for node in module.graph.nodes if _PARTS in node.meta]
+    for node in composites:
+        replace_by_graph(node, node.meta.pop(_PARTS), operands_of(node))
+    if composites:
+        propagate_metadata(module)
+        module.recompile()
 
 
 def _of_bodies(node: fx.Node, *, everything: bool) -> Any:

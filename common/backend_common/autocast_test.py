@@ -266,6 +266,33 @@ def attention(s, x):
 
 
 @region
+def composites(s, x):
+    with bfloat16():
+        products = torch.einsum("ij,kj->ik", x, x), torch.tensordot(x, x, dims=([0], [1]))
+        with off():
+            exact = torch.einsum("ij,kj->ik", x, x)
+        powers = torch.matrix_power(x, 3), torch.linalg.multi_dot([x, x, x[:, :2]])
+        return *products, *powers, torch.inner(x, x), torch.chain_matmul(x, x), exact
+
+
+@region
+def composite_of_rows(s, x):
+    with bfloat16():
+        return torch.einsum("ij,kj->ik", x, x), torch.inner(x, x[:1])
+
+
+@region
+def composites_in_cond(s, x):
+    with bfloat16():
+        return torch.cond(
+            x.sum() > 0,
+            lambda x: torch.inner(x, x) + 1,
+            lambda x: torch.einsum("ij,kj->ik", x, x),
+            (x,),
+        )
+
+
+@region
 def none_at_all(s, x):
     return s.a(x).half() + 1
 
@@ -336,7 +363,39 @@ def test_a_program_without_regions_stays_as_it_is():
     assert str(program) == before
 
 
-@pytest.mark.parametrize("name", ["a_cast_after", "inside_no_grad", "inside_cond"])
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.lstm = nn.LSTM(8, 8, num_layers=2, bidirectional=True)
+        self.gru = nn.GRU(8, 8, batch_first=True)
+
+    def forward(self, x):
+        with bfloat16():
+            return *self.lstm(x), *self.gru(x)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_recurrent_layers_have_the_dtypes_of_eager(strict):
+    x = torch.randn(3, 4, 8)
+    model = Recurrent().eval()
+    lowered = lower(model, (x,), backend="portable", strict=strict)
+    assert difference(pytree.tree_leaves(model(x)), load(lowered.buffer).forward(x), 2e-2) == ""
+
+
+def test_a_composite_of_any_number_of_rows_is_cast():
+    model = Model("composite_of_rows").eval()
+    rows = torch.export.Dim("rows", min=1, max=9)
+    lowered = lower(
+        model, (torch.randn(4, 8),), backend="portable", dynamic_shapes={"x": {0: rows}}
+    )
+    program = load(lowered.buffer)
+    for count in (2, 4, 9):  # of one row, eager multiplies and sums, without a cast
+        x = torch.randn(count, 8)
+        assert difference(pytree.tree_leaves(model(x)), program.forward(x), 2e-2) == ""
+
+
+@pytest.mark.parametrize("name", ["a_cast_after", "inside_no_grad", "inside_cond", "composites"])
 def test_a_strict_program_lowers_and_equals_eager(name):
     x = torch.randn(8, 8)
     expected = pytree.tree_leaves(Model(name).eval()(x))
