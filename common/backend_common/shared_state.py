@@ -50,8 +50,9 @@ def share_state(programs: Mapping[str, ExportedProgram]) -> bool:
     if not shared:
         return False
     taken: set[str] = set()
+    folder = _free_folder(programs)
     for group in shared:
-        taken.add(name := _free_name(str(group[0].spec.target), taken))
+        taken.add(name := _free_name(f"{folder}.shared.{group[0].spec.target}", taken))
         for use in group:
             _rename(use, name)
             if not use.written:
@@ -61,7 +62,8 @@ def share_state(programs: Mapping[str, ExportedProgram]) -> bool:
         if not any(group is other for other in shared):
             for use in group:
                 if use.written:
-                    taken.add(name := _free_name(f"{use.method}.{use.spec.target}", taken))
+                    name = _free_name(f"{folder}.of_{use.method}.{use.spec.target}", taken)
+                    taken.add(name)
                     _rename(use, name)
     return True
 
@@ -75,6 +77,19 @@ def _uses(programs: Mapping[str, ExportedProgram]) -> Iterator[_Use]:
                 value = program.state_dict.get(name, program.constants.get(name))
                 if isinstance(value, torch.Tensor) and value.numel():
                     yield _Use(method, program, spec, nodes[spec.arg.name], value)
+
+
+def _free_folder(programs: Mapping[str, ExportedProgram]) -> str:
+    """A name that no module has an attribute of: a method may be called as one is, `forward`."""
+    there = {
+        name.partition(".")[0]
+        for program in programs.values()
+        for name in (*program.state_dict, *program.constants)
+    }
+    folder = "buffers_of_methods"
+    while folder in there or hasattr(fx.GraphModule, folder):
+        folder += "_"
+    return folder
 
 
 def _free_name(name: str, taken: set[str]) -> str:

@@ -1,5 +1,8 @@
 """Methods over one module's buffers see what the others wrote; others keep theirs apart."""
 
+import copy
+
+import pytest
 import torch
 
 from backend_common import Method, load, lower
@@ -78,3 +81,33 @@ class Both(torch.nn.Module):
 def test_a_shared_one_beside_one_of_each():
     shared = Cache(1)
     check(Both(shared, Cache(2)).eval(), Both(shared, Cache(3)).eval())
+
+
+@pytest.mark.parametrize("name", ["forward", "train", "to", "half", "buffers_of_methods"])
+def test_a_method_of_any_name_has_a_buffer_of_its_own_beside_a_shared_one(name):
+    cache, other = Cache(1), Put(Cache(3)).eval()
+    methods = {"put": Put(cache).eval(), "get": Get(cache).eval(), name: other}
+    start = copy.deepcopy(methods)
+    lowered = lower(
+        {method: Method(module, (X,)) for method, module in start.items()}, backend="portable"
+    )
+    program = load(lowered.buffer)
+    for method in ("put", name, "get", name, "put", "get"):
+        (actual,) = program.method(method)(X)
+        torch.testing.assert_close(actual, methods[method](X))
+
+
+class WithAConstant(Get):
+    """Has another buffer, which nothing writes, under the name that the shared one has in Put."""
+
+    def __init__(self, cache):
+        super().__init__(cache)
+        self.cache = Cache(7)
+
+    def forward(self, x):
+        return super().forward(x) * self.cache.rows
+
+
+def test_a_buffer_under_the_name_of_a_shared_one_keeps_its_value():
+    cache = Cache(2)
+    check(Put(cache).eval(), WithAConstant(cache).eval())
