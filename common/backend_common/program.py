@@ -143,6 +143,17 @@ def _check(code: int) -> None:
         raise ExecutionError(_call("last_error")().decode(errors="replace"))
 
 
+def _text(content: bytes | None, what: str) -> str:
+    """A name that a program holds; ExecutionError where it is none, as in a damaged file."""
+    try:
+        return (content or b"").decode()
+    except UnicodeDecodeError as error:
+        shown = (content or b"").decode(errors="backslashreplace")
+        raise ExecutionError(
+            f"the program is damaged: {what} is '{shown}', which is no UTF-8; write it again"
+        ) from error
+
+
 def registered_kernels() -> frozenset[str]:
     """Names of the kernels that the runtime's libraries register, `aten::add.out`."""
     return frozenset(_call("registered_kernels")().decode().splitlines())
@@ -208,7 +219,7 @@ class Method:
                 self._program._pointer(), self.name.encode(), index, ctypes.byref(name)
             )
         )
-        return (name.value or b"").decode()
+        return _text(name.value, f"the id of delegate {index} of '{self.name}'")
 
     def load(self) -> None:
         """Initialise the method and its delegates now rather than at the first call."""
@@ -278,7 +289,8 @@ class Program:
         self._turn = threading.Lock()
         count = _call("program_method_count")(handle)
         self.methods: tuple[str, ...] = tuple(
-            _call("program_method_name")(handle, index).decode() for index in range(count)
+            _text(_call("program_method_name")(handle, index), f"the name of method {index}")
+            for index in range(count)
         )
         self._methods: dict[str, Method] = {}
 

@@ -108,6 +108,22 @@ def test_what_is_not_recorded_cannot_be_asked_for(path):
         load(path).etdump()
 
 
+# ---- damaged names ----
+
+
+def test_a_method_whose_name_is_damaged_is_an_error(add):
+    damaged = bytes(add).replace(b"forward", b"for\xffard")
+    with pytest.raises(ExecutionError, match=r"damaged: the name of method 0 is 'for.xffard'"):
+        load(damaged)
+
+
+def test_a_delegate_whose_id_is_damaged_is_an_error():
+    source = (Path(__file__).parents[2] / "common/runtime/testdata/delegated.pte").read_bytes()
+    program = load(source.replace(b"TestBackend", b"Test\xe4ackend"))
+    with pytest.raises(ExecutionError, match="damaged: the id of delegate 0 of 'forward'"):
+        program.method("forward")
+
+
 # ---- sources and modes ----
 
 
