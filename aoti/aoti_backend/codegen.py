@@ -109,7 +109,7 @@ def _stopped_at_the_source(found: list[Source], vectors: int) -> Iterator[None]:
     from aoti_backend import decompositions
 
     def decomposition_table() -> dict[Any, Any]:
-        return {**decomposition.select_decomp_table(), **decompositions.EAGER}
+        return decompositions.table(decomposition.select_decomp_table())
 
     def take(
         graph: Any,

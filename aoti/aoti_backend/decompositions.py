@@ -45,12 +45,17 @@ def _floor_divide(x: Any, y: Any) -> Any:
 
 
 def _gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
-    """Not a number for both infinities, as ATen's float32 kernel has it; so have the narrower."""
-    if approximate != "none" or x.dtype is torch.float64:
-        return NotImplemented
-    wide = x.to(torch.float32)
+    """Computed as wide as in eager. Not a number for both infinities, as ATen's float32 kernel has
+    it; so have the narrower.
+    """
+    wide = x if x.dtype is torch.float64 else x.to(torch.float32)
+    if approximate == "tanh":
+        inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * (wide * wide * wide))
+        return (0.5 * wide * (1 + torch.tanh(inner))).to(x.dtype)
     result = wide * 0.5 * (1 + torch.erf(wide * math.sqrt(0.5)))
-    return torch.where(wide.isinf(), math.nan, result).to(x.dtype)
+    if x.dtype is not torch.float64:
+        result = torch.where(wide.isinf(), math.nan, result)
+    return result.to(x.dtype)
 
 
 def _isin(
@@ -248,3 +253,26 @@ EAGER: Mapping[Any, Callable[..., Any]] = {
     aten.floor_divide.default: _floor_divide,
     aten.floor_divide.Scalar: _floor_divide,
 }
+
+
+def table(torchs: Mapping[Any, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
+    """Inductor's table with these entries. One that leaves a call alone leaves it to Inductor: to
+    what was in its place, where Inductor has no code of its own for the operator.
+    """
+    from torch._inductor.lowering import lowerings
+
+    own = {
+        operator: _either(function, torchs[operator])
+        if operator in torchs and operator not in lowerings
+        else function
+        for operator, function in EAGER.items()
+    }
+    return {**torchs, **own}
+
+
+def _either(first: Callable[..., Any], second: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = first(*args, **kwargs)
+        return second(*args, **kwargs) if result is NotImplemented else result
+
+    return call

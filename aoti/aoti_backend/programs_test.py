@@ -561,3 +561,19 @@ def test_an_index_out_of_bounds_is_an_error_and_the_next_run_is_right():
         loaded.forward(wrong, x)
     for found, wanted in zip(loaded.forward(index, x), module(index, x), strict=True):
         torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+class Gelus(nn.Module):
+    def forward(self, *inputs):
+        return [F.gelu(x, approximate=how) for x in inputs for how in ("none", "tanh")]
+
+
+def test_every_gelu_is_delegated_and_equals_eager():
+    special = torch.tensor([math.inf, -math.inf, math.nan, 0.0, -0.0, 6e4, -6e4, 1e-7])
+    x = torch.cat([special, torch.randn(80) * 3])
+    inputs = (x.double(), x, x.half(), x.bfloat16())
+    lowered = lower(Gelus(), inputs, backend="aoti-cpu")
+    assert all(row.delegated for row in lowered.report)
+    for found, wanted in zip(load(lowered.buffer).forward(*inputs), Gelus()(*inputs), strict=True):
+        limit = {torch.float64: 1e-12, torch.float32: 1e-6}.get(wanted.dtype, 2e-3)
+        torch.testing.assert_close(found, wanted, rtol=limit, atol=limit, equal_nan=True)
