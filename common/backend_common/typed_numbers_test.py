@@ -38,3 +38,25 @@ def test_result_equals_eager():
         # A double of float32's digits would be further off.
         bound = 1e-15 if wanted.dtype == torch.double else None
         torch.testing.assert_close(output, wanted, rtol=bound, atol=bound)
+
+
+LARGE = 3_000_000_000
+OF_LARGE_NUMBERS = (
+    *(lambda x: x < LARGE, lambda x: x > -LARGE, lambda x: x == LARGE, lambda x: x != -LARGE),
+    *(lambda x: x + LARGE, lambda x: x * LARGE, lambda x: LARGE - x, lambda x: x & LARGE),
+)
+
+
+class OfLargeNumbers(torch.nn.Module):
+    def forward(self, *inputs):
+        return [function(x) for x in inputs for function in OF_LARGE_NUMBERS]
+
+
+def test_a_number_that_does_not_fit_does_what_it_does_in_eager():
+    inputs = (
+        torch.tensor([1, -5, 0, 2**31 - 1, -(2**31)], dtype=torch.int32),
+        torch.tensor([1, -5, 0, 2**15 - 1, -(2**15)], dtype=torch.int16),
+    )
+    outputs = load(lower(OfLargeNumbers(), inputs, backend="portable").buffer).forward(*inputs)
+    for output, wanted in zip(outputs, OfLargeNumbers()(*inputs), strict=True):
+        assert output.dtype == wanted.dtype and torch.equal(output, wanted)
