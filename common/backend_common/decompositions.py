@@ -16,7 +16,7 @@ from torch.utils import _pytree as pytree
 
 from backend_common import missing_kernels, wrong_kernels
 from backend_common.count_in_one_dimension import CountInOneDimension
-from backend_common.dim_orders import order_of
+from backend_common.dim_orders import order_of, program_order
 from backend_common.graph import graph_modules
 from backend_common.sizes import forget_pending_sizes
 from backend_common.wrong_kernels import Decomposition, Operator
@@ -36,18 +36,20 @@ PASSES = (CountInOneDimension(),)
 # They take any order: the first two are what changes it.
 _ANY_ORDER = ("dim_order_ops", "aten.convolution", "aten.clone", "aten._to_copy", "aten.empty")
 
+_CHANNELS_LAST = frozenset({(0, 2, 3, 1), (0, 2, 3, 4, 1)})
+
 
 def _meets_orders(operator: Operator, node: fx.Node) -> bool:
     """Whether kernels see tensors whose dimensions are not in one and the default order.
 
-    Kernels of elementwise operators take one other order; the others refuse it at run, or, as
-    constant_pad_nd, ignore it.
+    Kernels of elementwise operators take one other order, channels last; the others refuse it at
+    run, or, as constant_pad_nd, ignore it.
     """
     if str(operator).startswith(_ANY_ORDER):
         return False
     values = (*(operand.meta.get("val") for operand in node.all_input_nodes), node.meta.get("val"))
-    orders = {order_of(leaf) for leaf in pytree.tree_leaves(values) if _is_plain(leaf)}
-    if torch.Tag.pointwise in operator.tags and len(orders) == 1:
+    orders = {program_order(leaf) for leaf in pytree.tree_leaves(values) if _is_plain(leaf)}
+    if torch.Tag.pointwise in operator.tags and len(orders) == 1 and orders <= _CHANNELS_LAST:
         return False
     return any(order != tuple(range(len(order))) for order in orders)
 
@@ -94,7 +96,7 @@ def _in_default_order(operator: Operator, function: Callable[..., Any]) -> Calla
 
 
 def _ordered(tensor: torch.Tensor) -> torch.Tensor:
-    if order_of(tensor) == tuple(range(tensor.dim())):
+    if program_order(tensor) == tuple(range(tensor.dim())):
         return tensor
     return tensor.clone(memory_format=torch.contiguous_format)
 

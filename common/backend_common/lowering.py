@@ -27,7 +27,7 @@ from backend_common import decompositions, wrong_kernels
 from backend_common.backend import Backend
 from backend_common.complex_numbers import write_complex_out
 from backend_common.diagnostics import Diagnostics, Rejection, source_line
-from backend_common.dim_orders import settle_dim_orders
+from backend_common.dim_orders import copies_in_named_orders, settle_dim_orders
 from backend_common.emission_causes import causes
 from backend_common.emission_gaps import emission_gaps_filled
 from backend_common.errors import LoweringError, WithdrawalError
@@ -271,7 +271,12 @@ def _to_edge(
         trace_once(program, partitioners[name])
     # Kernels are checked by name after emission, against those that are really there.
     config = chosen.edge_compile_config(options) or EdgeCompileConfig(_check_ir_validity=False)
-    with stage(f"lowering to {chosen.name}"), torch.no_grad(), typed_numbers():
+    with (
+        stage(f"lowering to {chosen.name}"),
+        torch.no_grad(),
+        typed_numbers(),
+        copies_in_named_orders(),
+    ):
         edge = to_edge_transform_and_lower(
             dict(programs), partitioner=partitioners, compile_config=config
         )
