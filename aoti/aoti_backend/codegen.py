@@ -104,6 +104,7 @@ def generate(module: fx.GraphModule, inputs: Sequence[Any], device: Device, vect
 def _stopped_at_the_source(found: list[Source], vectors: int) -> Iterator[None]:
     """Inductor hands its source to `found`, asks this machine for nothing, and says nothing."""
     from torch._inductor import codecache, compile_fx, config, cpu_vec_isa, decomposition
+    from torch._inductor.codegen.cpp import CppOverrides
     from torch._inductor.fx_passes import fuse_attention
 
     from aoti_backend import decompositions
@@ -130,6 +131,9 @@ def _stopped_at_the_source(found: list[Source], vectors: int) -> Iterator[None]:
         mock.patch.object(compile_fx, "select_decomp_table", decomposition_table),
         mock.patch.object(fuse_attention, "_scaled_dot_product_attention", _scaled_by_a_tensor),
         mock.patch.object(cpu_vec_isa, "valid_vec_isa_list", lambda: [isa]),
+        # C++ makes ints of narrower integers: other operands than the next function takes.
+        mock.patch.object(CppOverrides, "abs", staticmethod(_absolute)),
+        mock.patch.object(CppOverrides, "truncdiv", staticmethod(_truncated_quotient)),
         # The inputs that we give, not the values of the module's placeholders.
         mock.patch.object(compile_fx, "_extract_inputs_from_exported_gm", lambda _, given: given),
         sizes_from_outside.taken_by_the_wrapper(),
@@ -137,6 +141,14 @@ def _stopped_at_the_source(found: list[Source], vectors: int) -> Iterator[None]:
         _quiet("torch._inductor"),
     ):
         yield
+
+
+def _absolute(x: str) -> str:
+    return f"decltype({x})(std::abs({x}))"
+
+
+def _truncated_quotient(x: str, y: str) -> str:
+    return f"decltype({x})({x} / {y})"
 
 
 def _scaled_by_a_tensor(

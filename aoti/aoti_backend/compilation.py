@@ -72,6 +72,10 @@ class CompilationError(Exception):
     """The compiler or the linker failed, or there is none; the text is its own."""
 
 
+class SourceError(CompilationError):
+    """The compiler refuses what Inductor wrote."""
+
+
 @functools.cache
 def compiler() -> tuple[str, ...]:
     """The C++ compiler's command: `CXX`, else that of the Bazel toolchain that came along, else
@@ -98,15 +102,7 @@ def build(source: Source, isa: Isa, shims: Path, check: Callable[[Sequence[Path]
     ready = _prepared(isa)
     with tempfile.TemporaryDirectory(prefix="aoti_") as folder:
         here = Path(folder)
-        head, model = _split(source.wrapper)
-        model += _size_of_constants(len(source.constants))
-        (here / "program.cpp").write_text(model)
-        (here / "kernels.cpp").write_text(stop_at_failed_checks(source.kernels))
-        units = [("program", ready.wrapper_flags), ("kernels", ready.kernel_flags)]
-        if not head.endswith(ready.interface_source):
-            raise CompilationError("the wrapper does not start with AOTInductor's C interface")
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(lambda unit: _compile(here, *unit), units))
+        _compile_source(here, source, ready)
         objects = [here / "program.o", here / "kernels.o", ready.interface]
         check(objects)
         _run(
@@ -117,6 +113,27 @@ def build(source: Source, isa: Isa, shims: Path, check: Callable[[Sequence[Path]
             *("-Wl,--no-as-needed", str(shims), "-Wl,--as-needed", "-lstdc++", "-lm"),
         )
         return (here / "program.so").read_bytes()
+
+
+def try_out(source: Source, isa: Isa) -> None:
+    """SourceError where the source does not compile."""
+    with tempfile.TemporaryDirectory(prefix="aoti_") as folder:
+        _compile_source(Path(folder), source, _prepared(isa))
+
+
+def _compile_source(here: Path, source: Source, ready: "_Prepared") -> None:
+    head, model = _split(source.wrapper)
+    model += _size_of_constants(len(source.constants))
+    (here / "program.cpp").write_text(model)
+    (here / "kernels.cpp").write_text(stop_at_failed_checks(source.kernels))
+    units = [("program", ready.wrapper_flags), ("kernels", ready.kernel_flags)]
+    if not head.endswith(ready.interface_source):
+        raise CompilationError("the wrapper does not start with AOTInductor's C interface")
+    try:
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda unit: _compile(here, *unit), units))
+    except CompilationError as error:
+        raise SourceError(str(error)) from error
 
 
 def _split(wrapper: str) -> tuple[str, str]:

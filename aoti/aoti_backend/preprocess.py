@@ -80,7 +80,10 @@ def _preprocess(
         refused = [row for part in parts for row in part.generate(there)]
         if refused:
             raise _refusal(device, parts, refused)
-        return [part.compile(there) for part in parts]
+        results = [part.compile(there) for part in parts]
+        if refused := [row for part in parts for row in part.refused]:
+            raise _refusal(device, parts, refused)
+        return [result for result in results if result is not None]
 
 
 def _refusal(device: Device, parts: Sequence["Part"], rows: list[Row]) -> LoweringError:
@@ -112,6 +115,7 @@ class Part:
         }
         self._interface = interface_of(self.module)
         self._source: codegen.Source | None = None
+        self.refused: list[Row] = []  # what the compiler makes no code of
 
     def generate(self, there: frozenset[str]) -> list[Row]:
         """Writes the source; returns what has no kernel, or cannot be compiled."""
@@ -152,6 +156,47 @@ class Part:
             return _brief(error)
         return ""
 
+    def _uncompilable(self) -> dict[str, str]:
+        """The nodes with which the part stops to compile, taken in their order, and why; without
+        them, it does compile.
+        """
+        groups: list[list[fx.Node]] = []
+        for node in self._program.graph.nodes:
+            if node.op != "call_function":
+                continue
+            if support.is_selection(node) and groups:
+                next(group for group in reversed(groups) if node.args[0] in group).append(node)
+            else:
+                groups.append([node])
+        found: dict[str, str] = {}
+        while reason := self._refusal_of(groups):
+            compiles, refused = 0, len(groups)
+            while refused - compiles > 1:
+                middle = (compiles + refused) // 2
+                if why := self._refusal_of(groups[:middle]):
+                    refused, reason = middle, why
+                else:
+                    compiles = middle
+            node = groups.pop(refused - 1)[0]
+            if node.name not in self._rows:
+                return {}
+            found[node.name] = reason
+        return found
+
+    def _refusal_of(self, groups: Sequence[Sequence[fx.Node]]) -> str:
+        """What the compiler says to these nodes alone; "" where that is nothing."""
+        order = {node: index for index, node in enumerate(self._nodes.values())}
+        nodes = sorted((node for group in groups for node in group), key=order.__getitem__)
+        try:
+            inputs, results = subgraph.inputs_of(self._program, nodes), subgraph.results_of(nodes)
+            source = self._generate(subgraph.extract(self._program, nodes, inputs, results))
+            compilation.try_out(source, self._isa)
+        except compilation.SourceError as error:
+            return _brief(error)
+        except Exception:  # Inductor raises whatever it likes; another part is to blame
+            return ""
+        return ""
+
     def _row(self, name: str, reason: str, remedy: str = "") -> Row:
         operator, source = self._rows[name]
         leave = f"leave it to the portable kernels with keep=['{operator}']"
@@ -170,7 +215,8 @@ class Part:
         names = [name for name in missing.nodes if name in self._rows]
         return [self._row(name, f"no kernel: it {needs}", remedy) for name in names or self._rows]
 
-    def compile(self, there: frozenset[str]) -> PreprocessResult:
+    def compile(self, there: frozenset[str]) -> PreprocessResult | None:
+        """None, and rows in `refused`, where the compiler refuses what Inductor wrote."""
         source = self._source
         assert source is not None
 
@@ -179,7 +225,16 @@ class Part:
             if rows := [row for each in missing for row in self._missing(each)]:
                 raise _refusal(self.device, [self], rows)
 
-        code = compilation.build(source, self._isa, runtime.shim_library(self.device), check)
+        try:
+            code = compilation.build(source, self._isa, runtime.shim_library(self.device), check)
+        except compilation.SourceError as error:
+            self.refused = [
+                self._row(name, f"its C++ does not compile: {reason}")
+                for name, reason in (
+                    self._uncompilable() or dict.fromkeys(self._rows, _brief(error))
+                ).items()
+            ]
+            return None
         store = NamedDataStore()
         sections = [
             Section("target", target_section(self._target())),

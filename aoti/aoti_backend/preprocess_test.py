@@ -5,10 +5,10 @@ import struct
 
 import pytest
 import torch
-from backend_common import Method, lower, payload
+from backend_common import LoweringError, Method, load, lower, payload
 from torch import nn
 
-from aoti_backend import compilation, preprocess
+from aoti_backend import codegen, compilation, preprocess
 from aoti_backend.devices import cpu
 
 
@@ -142,3 +142,54 @@ def test_native_names_what_this_cpu_has():
     isa = cpu.native()
     assert isa.name.startswith("native:") and "avx2" in isa.name.split(":")[1].split(",")
     assert isa.vectors in (256, 512)
+
+
+class OfNarrowIntegers(nn.Module):
+    def forward(self, x, y):
+        x = x.abs()
+        return (
+            *(x.clamp(max=3), torch.maximum(x, y), torch.clamp(x, -y.abs(), y.abs()), x.relu()),
+            *(y << x.clamp(max=3), torch.minimum(torch.div(y, 3, rounding_mode="trunc"), x)),
+            *(torch.maximum(y // 3, x), torch.minimum(y % 3, x), torch.maximum(y & x, ~x)),
+        )
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.uint8])
+def test_narrow_integers_stay_narrow(dtype):
+    inputs = tuple(torch.randint(-128, 128, (3, 77)).to(dtype) for _ in range(2))
+    lowered = lower(OfNarrowIntegers(), inputs, backend="aoti-cpu")
+    assert all(row.delegated for row in lowered.report)
+    found = load(lowered.buffer).forward(*inputs)
+    for is_, wanted in zip(found, OfNarrowIntegers()(*inputs), strict=True):
+        assert is_.dtype == wanted.dtype and torch.equal(is_, wanted)
+
+
+class Several(nn.Module):
+    def forward(self, x):
+        y = (x + 1).abs()
+        return y.clamp(max=3) * 2, (x * 2).clamp(max=5), x.sum(0)
+
+
+@pytest.fixture
+def a_compiler_that_refuses_clamps_of_absolutes(monkeypatch):
+    monkeypatch.setattr(codegen, "_absolute", lambda x: f"std::abs({x})")
+
+
+@pytest.mark.usefixtures("a_compiler_that_refuses_clamps_of_absolutes")
+def test_what_does_not_compile_goes_to_other_kernels_alone():
+    x = torch.randint(-5, 5, (3, 77), dtype=torch.int16)
+    lowered = lower(Several(), (x,), backend="aoti-cpu")
+    (left,) = (row for row in lowered.report if not row.delegated)
+    assert left.operator == "aten.clamp.default" and "does not compile" in left.reason
+    assert "preprocess_test.py" in left.source and "min_propagate_nan" in left.reason
+    for is_, wanted in zip(load(lowered.buffer).forward(x), Several()(x), strict=True):
+        assert torch.equal(is_, wanted)
+
+
+@pytest.mark.usefixtures("a_compiler_that_refuses_clamps_of_absolutes")
+def test_what_does_not_compile_is_refused_where_nothing_is_to_be_left():
+    x = torch.randint(-5, 5, (3, 77), dtype=torch.int16)
+    with pytest.raises(LoweringError) as found:
+        lower(Several(), (x,), backend="aoti-cpu", options={"missing_kernels": "refuse"})
+    (row,) = found.value.rows
+    assert row.operator == "aten.clamp.default"
