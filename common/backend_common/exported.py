@@ -1,5 +1,6 @@
 """What is done to a program that torch.export has made, whatever backend it goes to."""
 
+from collections.abc import Sequence
 from operator import getitem
 from typing import Any
 
@@ -313,6 +314,33 @@ def refuse_layouts(name: str, program: ExportedProgram) -> None:
     if rows:
         noun = "tensor is" if len(rows) == 1 else "tensors are"
         raise LoweringError(f"{len(rows)} {noun} not dense in '{name}':", rows)
+
+
+def refuse_one_tensor_for_two(
+    name: str, program: ExportedProgram, examples: Sequence[object]
+) -> None:
+    """LoweringError where the example has one tensor for several inputs, and it is written to:
+    eager then sees the write in all of them, and a program in one.
+
+    examples: what stood for each of the inputs.
+    """
+    nodes = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
+    inputs: dict[int, list[fx.Node]] = {}
+    for given, leaf in zip(program.graph_signature.user_inputs, examples, strict=False):
+        if isinstance(leaf, torch.Tensor) and given in nodes:
+            inputs.setdefault(id(leaf), []).append(nodes[str(given)])
+    rows = []
+    for same in inputs.values():
+        writers = [users_that_mutate(node) for node in same]
+        writer = next((each for each in writers if each is not None), None)
+        if len(same) > 1 and writer is not None:
+            names = " and ".join(f"'{node.name}'" for node in same)
+            reason = f"it writes to an input, and {names} are one tensor in the example"
+            remedy = "pass a tensor of its own for each of them: x.clone()"
+            name_of_writer, source = operator_name(writer), source_line(writer)
+            rows.append(Row(name, name_of_writer, writer.name, source, False, "", reason, remedy))
+    if rows:
+        raise LoweringError(f"'{name}' writes to one tensor of several inputs:", rows)
 
 
 def refuse_changing_numbers(name: str, program: ExportedProgram) -> None:

@@ -222,3 +222,34 @@ def test_a_circular_pad_takes_any_size(pads, dims):
     for shape in ([5, 5], [8, 2], [2, 7]):
         x = torch.randn(1, 2, *shape[: len(dims)])
         assert torch.equal(program.forward(x)[0], Padded()(x))
+
+
+def doubles_the_first(x, y):
+    x.mul_(2)
+    return x + y
+
+
+class Calls(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+def test_one_tensor_for_two_inputs_that_is_written_to_is_refused():
+    x = torch.randn(3)
+    with pytest.raises(LoweringError, match="one tensor of several inputs") as caught:
+        lower(Calls(doubles_the_first), (x, x), backend="portable")
+    (row,) = caught.value.rows
+    assert row.operator == "aten.mul_.Tensor" and row.source.startswith("exported_test.py:")
+    assert "are one tensor in the example" in row.reason and "x.clone()" in row.remedy
+
+
+def test_one_tensor_for_two_inputs_that_are_read_stands_for_two():
+    x, y = torch.randn(3), torch.randn(3)
+    program = load(lower(Calls(lambda x, y: x - y), (x, x), backend="portable").buffer)
+    torch.testing.assert_close(program.forward(x, y)[0], x - y)
+    two = lower(Calls(doubles_the_first), (x, x.clone()), backend="portable")
+    torch.testing.assert_close(load(two.buffer).forward(x.clone(), y)[0], 2 * x + y)

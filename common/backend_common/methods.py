@@ -12,6 +12,7 @@ from torch.utils import _pytree as pytree
 from backend_common.diagnostics import keep_user_frames
 from backend_common.errors import LoweringError
 from backend_common.export_causes import every_cause
+from backend_common.exported import refuse_one_tensor_for_two
 from backend_common.stages import stage
 
 
@@ -70,14 +71,34 @@ def export_methods(
 
 def _export(name: str, method: Method | ExportedProgram, strict: bool) -> ExportedProgram:
     if isinstance(method, ExportedProgram):
+        refuse_one_tensor_for_two(name, method, pytree.tree_leaves(method.example_inputs))
         return _with_own_graph(method)
     if not isinstance(method, Method):
         raise TypeError(
             f"lower: method '{name}' is a {type(method).__name__}; it can be a Method(module, "
             "inputs, kwargs, dynamic_shapes) or an ExportedProgram"
         )
-    inputs = pytree.tree_map_only(torch.Tensor, _packed, method.inputs)
-    kwargs = pytree.tree_map_only(torch.Tensor, _packed, dict(method.kwargs or {}))
+    given: dict[int, torch.Tensor] = {}  # by the ids of what stands for them
+
+    def own(example: torch.Tensor) -> torch.Tensor:
+        packed = _packed(example)
+        if id(packed) in given:  # torch.export has one value for two inputs that are one tensor
+            packed = packed.clone()
+        given[id(packed)] = example
+        return packed
+
+    inputs, kwargs = pytree.tree_map_only(
+        torch.Tensor, own, (method.inputs, dict(method.kwargs or {}))
+    )
+    program = _exported(name, method, inputs, kwargs, strict)
+    examples = [given.get(id(leaf), leaf) for leaf in pytree.tree_leaves(program.example_inputs)]
+    refuse_one_tensor_for_two(name, program, examples)
+    return program
+
+
+def _exported(
+    name: str, method: Method, inputs: Any, kwargs: Any, strict: bool
+) -> ExportedProgram:
     with stage("torch.export", name), torch.no_grad(), keep_user_frames():
         try:
             return torch.export.export(
