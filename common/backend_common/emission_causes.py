@@ -43,6 +43,10 @@ def _cause(node: fx.Node, unbounded: set[Any]) -> tuple[fx.Node, str, str] | Non
         reason = "ExecuTorch has no loop whose end depends on values"
         remedy = "write its steps one after the other, or call a program for one step repeatedly"
         return node, reason, remedy
+    schema = getattr(node.target, "_schema", None)
+    if schema is not None and schema.is_mutable and not schema.returns:
+        reason = "it writes to a tensor and returns nothing, and a program's operators return one"
+        return node, reason, "declare and call one that returns the new tensor and writes to none"
     for leaf in pytree.tree_leaves(node.meta.get("val")):
         for size in leaf.shape if isinstance(leaf, torch.Tensor) else ():
             if isinstance(size, torch.SymInt) and bounds(size)[1] == UNBOUNDED:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy as shallow_copy
@@ -51,6 +52,7 @@ from backend_common.typed_numbers import typed_numbers
 SEGMENT_ALIGNMENT = 4096
 
 PORTABLE = "portable"
+_LEAVE = re.compile(r"(?:, or )?leave it to the portable kernels with keep=\[[^]]*\]")
 _EXTERNAL_FILE = "_default_external_constant"  # ExecuTorch's name of it
 
 Progress = Callable[[str], None]
@@ -394,6 +396,12 @@ def _rows(
     yield from walk(edge.exported_program(method).graph_module)
 
 
+def _remedy_without_kernels(remedy: str, otherwise: str) -> str:
+    """A row's remedy, but for leaving the operator to kernels that are not there."""
+    rest = _LEAVE.sub("", remedy)
+    return f"{rest}, or {otherwise}" if rest and rest != remedy else rest or otherwise
+
+
 def _check_kernels(executorch: ExecutorchProgramManager, rows: Sequence[Row]) -> None:
     """Every operator that the program calls has a kernel, or LoweringError names those without.
 
@@ -423,7 +431,7 @@ def _check_kernels(executorch: ExecutorchProgramManager, rows: Sequence[Row]) ->
                 dataclasses.replace(
                     user,
                     reason=f"{reason}; {user.reason}" if user.reason else reason,
-                    remedy=user.remedy or remedy,
+                    remedy=_remedy_without_kernels(user.remedy, remedy),
                 )
                 for user in users
             ]

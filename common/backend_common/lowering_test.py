@@ -578,6 +578,46 @@ def test_what_no_program_can_say_is_named_with_a_remedy(function, inputs, operat
     assert remedy in row.remedy
 
 
+@torch.library.custom_op("lowering_test::put", mutates_args=("x",))
+def put(x: torch.Tensor, y: torch.Tensor) -> None:
+    x.copy_(y)
+
+
+@put.register_fake
+def _(x, y):
+    return None
+
+
+def test_an_operator_that_writes_and_returns_nothing_is_refused_by_name():
+    def function(x):
+        y = x * 2
+        put(y, x)
+        return y + 1
+
+    with pytest.raises(LoweringError, match="no place in a program") as caught:
+        lower(Calls(function), (torch.randn(3),), backend="portable")
+    (row,) = caught.value.rows
+    assert row.operator == "lowering_test.put.default"
+    assert row.source.startswith("lowering_test.py:")
+    assert "returns nothing" in row.reason and "declare" in row.remedy
+
+
+@pytest.mark.parametrize(
+    ("remedy", "said"),
+    [
+        ("", "register a kernel"),
+        ("leave it to the portable kernels with keep=['aten.det.default']", "register a kernel"),
+        (
+            "register a C shim, or leave it to the portable kernels with keep=['mylib.fancy']",
+            "register a C shim, or register a kernel",
+        ),
+        ("take it out of `keep`", "take it out of `keep`"),
+    ],
+)
+def test_no_operator_is_to_be_left_to_kernels_that_are_not_there(remedy, said):
+    assert lowering._remedy_without_kernels(remedy, "register a kernel") == said
+
+
 # ---------------------------------------------------------------- sizes that depend on values
 
 
