@@ -34,10 +34,11 @@ def program_order(tensor: torch.Tensor) -> tuple[int, ...]:
     order = order_of(tensor)
     if order != tuple(range(tensor.dim())):
         return order
-    strides = [each.node.hint if isinstance(each, torch.SymInt) else each for each in tensor.stride()]
-    if any(stride is None for stride in strides):
+    strides = tensor.stride()
+    known = [each.node.hint if isinstance(each, torch.SymInt) else each for each in strides]
+    if any(stride is None for stride in known):
         return order
-    return tuple(sorted(order, key=lambda dim: -strides[dim]))
+    return tuple(sorted(order, key=lambda dim: -known[dim]))
 
 
 _LOCK = threading.RLock()

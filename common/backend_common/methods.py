@@ -96,9 +96,7 @@ def _export(name: str, method: Method | ExportedProgram, strict: bool) -> Export
     return program
 
 
-def _exported(
-    name: str, method: Method, inputs: Any, kwargs: Any, strict: bool
-) -> ExportedProgram:
+def _exported(name: str, method: Method, inputs: Any, kwargs: Any, strict: bool) -> ExportedProgram:
     with stage("torch.export", name), torch.no_grad(), keep_user_frames():
         try:
             return torch.export.export(
