@@ -1,6 +1,7 @@
 """What the bodies of control flow take, hold and return, as ExecuTorch wants it."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import torch
 from torch import fx
@@ -16,9 +17,9 @@ aten = torch.ops.aten
 higher_order = torch.ops.higher_order
 
 # What puts results of one call of the body after the other, and how many others come before.
-_STACKING = {
+_STACKING: dict[object, Callable[[fx.Node], int]] = {
     higher_order.map_impl: lambda node: 0,
-    higher_order.scan: lambda node: len(node.args[1]),
+    higher_order.scan: lambda node: len(cast(Any, node.args[1])),
 }
 
 

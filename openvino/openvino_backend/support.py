@@ -423,10 +423,15 @@ def _made(node: fx.Node, ranges: Ranges) -> str | None:
 def _arange(node: fx.Node, ranges: Ranges) -> str | None:
     if any(isinstance(a, float) and not a.is_integer() for a in node.args):
         return "a range with fractions"
-    readers = [operators.name_of(user) for user in node.users]
-    if _counts(node) and set(readers) == {"aten.index.Tensor"}:
-        if all(user.args[0] is node for user in node.users):
-            return "it is for a check that indices are in range, which OpenVINO does not make"
+    if (
+        _counts(node)
+        and node.users
+        and all(
+            operators.name_of(user) == "aten.index.Tensor" and user.args[0] is node
+            for user in node.users
+        )
+    ):
+        return "it is for a check that indices are in range, which OpenVINO does not make"
     return _made(node, ranges)
 
 
