@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 import torch
+from executorch.exir.passes.executorch_prim_ops_registry import is_sym_op
 from torch import fx
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
@@ -26,7 +27,7 @@ def causes(method: str, program: ExportedProgram) -> Iterator[Row]:
                 continue
             if (found := _cause(node, unbounded)) is not None:
                 subject, reason, remedy = found
-                name = operator_name(subject) or str(subject.target)
+                name = operator_name(subject) or getattr(subject.target, "__name__", "")
                 line = source_line(subject) or source_line(node)
                 yield Row(method, name, subject.name, line, False, "", reason, remedy)
 
@@ -47,6 +48,8 @@ def _cause(node: fx.Node, unbounded: set[Any]) -> tuple[fx.Node, str, str] | Non
     if schema is not None and schema.is_mutable and not schema.returns:
         reason = "it writes to a tensor and returns nothing, and a program's operators return one"
         return node, reason, "declare and call one that returns the new tensor and writes to none"
+    if (told := _of_sizes_without_instruction(node)) is not None:
+        return told
     for leaf in pytree.tree_leaves(node.meta.get("val")):
         for size in leaf.shape if isinstance(leaf, torch.Tensor) else ():
             if isinstance(size, torch.SymInt) and bounds(size)[1] == UNBOUNDED:
@@ -60,6 +63,24 @@ def _cause(node: fx.Node, unbounded: set[Any]) -> tuple[fx.Node, str, str] | Non
                     )
                     return node, reason, remedy
     return None
+
+
+def _of_sizes_without_instruction(node: fx.Node) -> tuple[fx.Node, str, str] | None:
+    """Such as the root of a dynamic head size, by which attention divides its scores."""
+    value = node.meta.get("val")
+    if not isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return None
+    if isinstance(node.target, torch._ops.OpOverload) or is_sym_op(node.target):
+        return None
+    name = getattr(node.target, "__name__", str(node.target))
+    operands = ", ".join(
+        str(each.meta.get("val", each.name)) if isinstance(each, fx.Node) else str(each)
+        for each in node.args
+    )
+    reason = (
+        f"it needs {name}({operands}) of a dynamic size, for which programs have no instruction"
+    )
+    return node, reason, "fix this size in dynamic_shapes, or pass the number that it is needed for"
 
 
 def _producer(node: fx.Node) -> fx.Node:

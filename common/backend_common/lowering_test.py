@@ -578,6 +578,22 @@ def test_what_no_program_can_say_is_named_with_a_remedy(function, inputs, operat
     assert remedy in row.remedy
 
 
+def test_what_a_dynamic_size_is_needed_for_and_programs_cannot_compute_is_named():
+    def attend(q):
+        return torch.nn.functional.scaled_dot_product_attention(q, q, q)
+
+    head = torch.export.Dim("head", min=2, max=16)
+    with pytest.raises(LoweringError, match="no place in a program") as caught:
+        lower(
+            *(Calls(attend), (torch.randn(1, 2, 5, 8),)),
+            dynamic_shapes=(({3: head},),),
+            backend="portable",
+        )
+    assert {row.operator for row in caught.value.rows} == {"pow"}
+    assert all(row.source.startswith("lowering_test.py:") for row in caught.value.rows)
+    assert all("0.5" in row.reason and "dynamic_shapes" in row.remedy for row in caught.value.rows)
+
+
 @torch.library.custom_op("lowering_test::put", mutates_args=("x",))
 def put(x: torch.Tensor, y: torch.Tensor) -> None:
     x.copy_(y)

@@ -1,4 +1,4 @@
-"""Lower a model, run its program from a file, compare with eager; in a child."""
+"""Lower a model, run it from a file in every load mode, compare with eager; in a child."""
 
 import dataclasses
 import tempfile
@@ -13,6 +13,9 @@ from executorch.exir._serialize._program import deserialize_pte_binary
 from torch.utils import _pytree as pytree
 
 from corpus.registry import Model
+
+# All but the one that a limit on locked memory may refuse.
+MODES = [mode for mode in program.MODES if mode != "mmap-mlock"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +40,14 @@ def _check(model: Model, backend: str) -> Result:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.pte"
         lowered.save(path)
-        wrong = differences(eager(model), run(program.load(path), model.every_call()), tolerance)
+        expected = eager(model)
+        found = {
+            mode: differences(
+                expected, run(program.load(path, mode=mode), model.every_call()), tolerance
+            )
+            for mode in MODES
+        }
+    wrong = "; ".join(f"{mode}: {text}" for mode, text in found.items() if text)
     kind: harness.Kind = "difference" if wrong else "pass"
     return Result(kind, wrong, lowered.report, delegates=delegates(lowered.buffer))
 
