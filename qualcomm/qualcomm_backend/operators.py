@@ -96,6 +96,37 @@ MOVES = frozenset(
     }
 )
 
+# Their results jump where an operand differs by what a float of 16 bits does not hold.
+_JUMPS = frozenset(
+    {"argmax", "argmin", "ceil", "eq", "floor", "floor_divide", "fmod", "ge", "gt", "le", "lt"}
+    | {"ne", "remainder", "round", "sign", "trunc"}
+)
+
+
+def jumps(node: fx.Node) -> bool:
+    value = node.meta.get("val")
+    name = name_of(node)
+    if name.startswith("dim_order_ops._to_dim_order_copy"):
+        return not value.dtype.is_floating_point  # type: ignore[union-attr]
+    return name.startswith("aten.") and name.split(".")[1] in _JUMPS
+
+
+# What costs as little anywhere.
+CHEAP = ELEMENTWISE | frozenset(
+    {
+        "aten.add.Scalar",
+        "aten.amax.default",
+        "aten.amin.default",
+        "aten.div.Scalar",
+        "aten.mean.dim",
+        "aten.mul.Scalar",
+        "aten.pow.Tensor_Scalar",
+        "aten.rsqrt.default",
+        "aten.sub.Scalar",
+        "aten.sum.dim_IntList",
+    }
+)
+
 QUANTIZES = frozenset({"quantized_decomposed.quantize_per_tensor.default"})
 DEQUANTIZES = frozenset(
     {

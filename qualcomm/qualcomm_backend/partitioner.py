@@ -1,6 +1,6 @@
 """Which parts of a program QNN computes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import final
 
 from backend_common.diagnostics import Rejection
@@ -24,6 +24,36 @@ from qualcomm_backend import operators, part, preprocess, support
 from qualcomm_backend.options import Options
 
 _MOVING = operators.MOVES | operators.QUANTIZES | operators.DEQUANTIZES
+
+
+def _read_by_jumps(program: ExportedProgram, left: Container[fx.Node]) -> list[fx.Node]:
+    """
+    Given:  y = floor(div(x, z))      with inputs x and z, and a floor that stays
+    Result: div, since in 16 bits it would put another number under the floor
+
+    Not where the numbers are of 16 bits already: behind a convolution nothing is won.
+    """
+    if part.is_quantized(program):
+        return []
+    cheap = operators.CHEAP | operators.MOVES
+    exact: set[fx.Node] = set()
+    found: dict[fx.Node, None] = {}
+
+    def note(node: fx.Node) -> None:
+        if node in exact and node not in left and operators.name_of(node) and node not in found:
+            found[node] = None
+            for operand in node.all_input_nodes:
+                note(operand)
+
+    for node in program.graph.nodes:
+        computed = operators.name_of(node)
+        if all(operand in exact for operand in node.all_input_nodes):
+            if not computed or node in left or computed in cheap:
+                exact.add(node)
+        if node in left and operators.jumps(node):
+            for operand in node.all_input_nodes:
+                note(operand)
+    return list(found)
 
 
 def _keep_integers_inside(program: ExportedProgram, partitions: Sequence[list[fx.Node]]) -> None:
@@ -97,6 +127,9 @@ class QualcommPartitioner(Partitioner):
 
     def _partitions(self, program: ExportedProgram) -> list[list[fx.Node]]:
         objections = self._objections(program)
+        for node in _read_by_jumps(program, objections):
+            objections[node] = "what reads it jumps where 16 bits round"
+            self._reject(node, objections[node], "")
         order = {node: index for index, node in enumerate(program.graph.nodes)}
         while True:
             proposed = CapabilityBasedPartitioner(

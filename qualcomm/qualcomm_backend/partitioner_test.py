@@ -69,6 +69,16 @@ def test_a_constant_that_is_moved_for_an_operator_outside_is_moved_outside():
     assert_equals_eager(lowered, module, (x,))
 
 
+def test_what_is_computed_for_a_jump_is_computed_in_32_bits():
+    torch.manual_seed(0)
+    x = torch.rand(64) * 100
+    module = Call(lambda m, x: (torch.floor(x / 3), (x - 50) > 0.01, x * 2))
+    lowered = lower(module, x)
+    assert delegated(lowered) == ["aten.mul.Tensor"]
+    assert "jumps" in left(lowered)["aten.div.Tensor"]
+    assert_equals_eager(lowered, module, (x,))
+
+
 def test_attention_is_not_split_by_clones():
     torch.manual_seed(0)
     module = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
