@@ -9,6 +9,7 @@ import torch
 from torch import fx
 from torch._guards import detect_fake_mode
 from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from backend_common.errors import LoweringError
@@ -104,13 +105,12 @@ def forget_pending_sizes(graph: fx.Graph) -> None:
 
 def input_bounds(program: ExportedProgram) -> dict[str, list[tuple[int, int]]]:
     """The bounds of each dimension of the tensors that a user gives, by the inputs' names."""
-    users = set(program.graph_signature.user_inputs)
+    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
+    specs = program.graph_signature.input_specs  # by place: a program from a file has other names
     return {
         node.name: [bounds(size) for size in node.meta["val"].shape]
-        for node in program.graph.nodes
-        if node.op == "placeholder"
-        and node.name in users
-        and isinstance(node.meta.get("val"), torch.Tensor)
+        for node, spec in zip(placeholders, specs, strict=True)
+        if spec.kind is InputKind.USER_INPUT and isinstance(node.meta.get("val"), torch.Tensor)
     }
 
 

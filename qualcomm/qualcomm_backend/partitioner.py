@@ -47,9 +47,9 @@ def _read_by_jumps(program: ExportedProgram, left: Container[fx.Node]) -> list[f
 
     for node in program.graph.nodes:
         computed = operators.name_of(node)
-        if all(operand in exact for operand in node.all_input_nodes):
-            if not computed or node in left or computed in cheap:
-                exact.add(node)
+        keeps = not computed or node in left or computed in cheap
+        if keeps and all(operand in exact for operand in node.all_input_nodes):
+            exact.add(node)
         if node in left and operators.jumps(node):
             for operand in node.all_input_nodes:
                 note(operand)
