@@ -53,16 +53,20 @@ def run(
                 connection.send((folder, time_limit))
                 outcome = cast(Outcome, connection.recv())
         except (EOFError, OSError) as error:
-            start.cache_clear()
+            _launch.cache_clear()
             raise ExecutionError(f"QNN's emulator: its server ended: {error}") from error
         if outcome.kind != "pass":
             raise ExecutionError(f"QNN's emulator: {outcome.kind}: {outcome.text}")
         return cast(list[list[Any]], torch.load(folder / _RESULTS))
 
 
-@functools.cache
 def start() -> str:
     """Starts the server, whose address this is; children that are forked afterwards share it."""
+    return _launch()[0]
+
+
+@functools.cache
+def _launch() -> "tuple[str, subprocess.Popen[bytes]]":
     folder = tempfile.mkdtemp()
     address = str(Path(folder) / "emulator")
     command = [sys.executable, "-c", "from qualcomm_backend import emulator; emulator.serve()"]
@@ -71,7 +75,7 @@ def start() -> str:
         [*command, address], stdin=subprocess.PIPE, env=environment, start_new_session=True
     )
     atexit.register(_stop, server, folder, os.getpid())
-    return address
+    return address, server
 
 
 def _connect() -> "Connection[Any, Any]":

@@ -27,3 +27,15 @@ def test_a_crash_is_an_error_and_the_next_program_runs(monkeypatch):
     with pytest.raises(ExecutionError, match="QNN's emulator: time limit"):
         emulator.run(lowered.buffer, [(torch.randn(2, 8),)], time_limit=0.0)
     assert emulator.run(lowered.buffer, [(torch.zeros(2, 8),)])
+
+
+def test_a_server_that_ended_is_an_error_and_the_next_program_has_another():
+    lowered = lower(nn.Linear(8, 4), torch.randn(2, 8))
+    call = (torch.zeros(2, 8),)
+    assert emulator.run(lowered.buffer, [call])
+    _, server = emulator._launch()
+    server.kill()
+    server.wait()
+    with pytest.raises(ExecutionError, match="its server ended"):
+        emulator.run(lowered.buffer, [call])
+    assert emulator.run(lowered.buffer, [call])

@@ -1,46 +1,10 @@
 """The names of operators, and the groups that are treated alike."""
 
-from typing import Any
-
+from backend_common.operators import argument as argument
+from backend_common.operators import items_taken as items_taken
+from backend_common.operators import name_of as name_of
+from backend_common.operators import tensors as tensors
 from torch import fx
-
-
-def name_of(node: fx.Node) -> str:
-    """`aten.add.Tensor`, for the Edge dialect's operator as for ATen's; "" for no operator."""
-    if node.op != "call_function":
-        return ""
-    target = node.target
-    if type(target).__name__ == "EdgeOpOverload":
-        return str(getattr(target, "__name__", ""))
-    return str(target) if hasattr(target, "overloadpacket") else getattr(target, "__name__", "")
-
-
-def argument(node: fx.Node, name: str, default: object = None) -> Any:
-    """An argument by its name in the operator's schema, else its default there, else `default`."""
-    if name in node.kwargs:
-        return node.kwargs[name]
-    for index, known in enumerate(node.target._schema.arguments):  # type: ignore[union-attr]
-        if known.name == name:
-            if index < len(node.args):
-                return node.args[index]
-            return known.default_value if known.has_default_value() else default
-    return default
-
-
-def items_taken(node: fx.Node) -> set[object]:
-    """The indices of the results that someone takes from a node with several."""
-    return {user.args[1] for user in node.users if name_of(user) == "getitem"}
-
-
-def tensors(node: fx.Node) -> list[fx.Node]:
-    """The operands that are tensors or lists of tensors."""
-    return [
-        operand
-        for operand in node.all_input_nodes
-        if type(operand.meta.get("val")).__name__
-        not in ("int", "float", "bool", "SymInt", "SymFloat", "SymBool")
-    ]
-
 
 # QNN computes them with channels last.
 IMAGES = frozenset(

@@ -19,7 +19,8 @@ _FIRST_WITH_FLOATS = 69
 @dataclass(frozen=True)
 class Options:
     """soc: the chip that the program is compiled for, by ExecuTorch's name of it.
-    precision: `fp16`, in which float32 programs compute on the HTP.
+    precision: `fp16`, in which float32 programs compute on the HTP, or the bits of activations
+        and of weights, as `16a8w`: programs are quantized first.
     trial_run: whether each delegate is run once on the emulator, and given back if it differs.
     """
 
